@@ -1,0 +1,31 @@
+# One set of flags for the whole house. Warnings are errors; headers of libraries are system headers.
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+                    -Wnull-dereference -Wimplicit-fallthrough -Werror)
+# GCC 12 warns falsely in coroutine frames and inlined standard containers (GCC bugs 98401, 105329, 107852).
+add_compile_options(-Wno-maybe-uninitialized -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow
+                    -Wno-stringop-overread -Wno-null-dereference -Wno-mismatched-new-delete
+                    -Wno-missing-field-initializers)
+
+option(IMPRESARIO_CCACHE "Compile through ccache when it is installed" ON)
+if(IMPRESARIO_CCACHE)
+  find_program(CCACHE_PROGRAM ccache)
+  if(CCACHE_PROGRAM)
+    # A precompiled header carries the time it was made; without these ccache would never hit.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        ${CMAKE_COMMAND} -E env
+        CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+        ${CCACHE_PROGRAM})
+    add_compile_options(-fpch-preprocess)
+  endif()
+endif()
+
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+set(IMPRESARIO_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
+if(IMPRESARIO_SANITIZE)
+  add_compile_options(-fsanitize=${IMPRESARIO_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${IMPRESARIO_SANITIZE})
+endif()
