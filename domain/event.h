@@ -1,0 +1,51 @@
+#pragma once
+// What happened, as it is appended to the journal.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "domain/id.h"
+
+namespace impresario::domain {
+
+/// The vocabulary of an execution's stream.
+namespace event {
+inline constexpr std::string_view queued = "execution.queued";
+/// Its scheduled time or its retry has come.
+inline constexpr std::string_view due = "execution.due";
+inline constexpr std::string_view deferred = "execution.deferred";
+/// It has waited longer than its lane's max_wait and goes first from now on.
+inline constexpr std::string_view starving = "execution.starving";
+inline constexpr std::string_view dispatched = "execution.dispatched";
+inline constexpr std::string_view accepted = "execution.accepted";
+/// Sent, but nobody knows whether it began: it may be running and costing money.
+inline constexpr std::string_view unknown = "execution.unknown";
+inline constexpr std::string_view progress = "execution.progress";
+inline constexpr std::string_view output = "execution.output";
+inline constexpr std::string_view completed = "execution.completed";
+inline constexpr std::string_view failed = "execution.failed";
+inline constexpr std::string_view retrying = "execution.retrying";
+inline constexpr std::string_view dead = "execution.dead";
+inline constexpr std::string_view cancelled = "execution.cancelled";
+inline constexpr std::string_view reopened = "execution.reopened";
+/// Priority, time or input were changed by hand.
+inline constexpr std::string_view updated = "execution.updated";
+/// A callback or a move that was refused; the execution is as it was.
+inline constexpr std::string_view refused = "execution.refused";
+}
+
+/// One line of a stream. `seq` is the number within the stream, from 1, without gaps (P8).
+struct Event {
+    /// "execution", "lane", "node": which kind of thing the stream belongs to.
+    std::string_view kind = "execution";
+    std::array<std::uint8_t, 16> stream{};
+    int seq = 0;
+    std::string organization_id;
+    std::string type;
+    /// JSON object text.
+    std::string payload = "{}";
+};
+
+}

@@ -1,0 +1,29 @@
+#include "domain/gate.h"
+
+#include <array>
+
+namespace impresario::domain {
+
+namespace {
+constexpr std::array<std::pair<GateKind, std::string_view>, 5> kNames{{
+    {GateKind::paused, "paused"},
+    {GateKind::not_due, "not_due"},
+    {GateKind::concurrency, "concurrency"},
+    {GateKind::key_concurrency, "key_concurrency"},
+    {GateKind::endpoint, "endpoint"},
+}};
+}
+
+std::string_view name(GateKind kind) {
+    for (const auto& [each, text] : kNames)
+        if (each == kind) return text;
+    return "";
+}
+
+std::optional<GateKind> parse_gate_kind(std::string_view text) {
+    for (const auto& [each, known] : kNames)
+        if (known == text) return each;
+    return std::nullopt;
+}
+
+}

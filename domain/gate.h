@@ -1,0 +1,44 @@
+#pragma once
+// Why something may not start now, and until when.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "domain/time.h"
+
+namespace impresario::domain {
+
+/// In the order in which they are tried. A kind added here must be given a name in gate.cc and a limiter in
+/// resource_manager; the visitors fail to compile until it has both.
+enum class GateKind {
+    paused,
+    not_due,
+    concurrency,
+    key_concurrency,
+    endpoint,
+};
+
+std::string_view name(GateKind kind);
+std::optional<GateKind> parse_gate_kind(std::string_view text);
+
+/// A closed gate. Numbers are what the decision compared, as the reader may check them ("limit" → "2", "in_use" → "2").
+struct Gate {
+    GateKind kind = GateKind::paused;
+    /// What is closed: the lane, a concurrency key, an endpoint's address.
+    std::string subject;
+    /// One sentence for people, naming what would open it.
+    std::string detail;
+    std::vector<std::pair<std::string, std::string>> numbers;
+    /// When it opens by itself; nullopt when that depends on something else happening.
+    std::optional<TimePoint> opens_at;
+
+    /// Same gate, whatever its numbers are now: decides whether a new record is due.
+    bool same_as(const Gate& other) const {
+        return kind == other.kind && subject == other.subject && opens_at == other.opens_at;
+    }
+};
+
+}

@@ -1,0 +1,34 @@
+#pragma once
+// Time as values. Nothing here reads a clock: see platform/clock.h.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace impresario::domain {
+
+/// Microseconds, the resolution of PostgreSQL, so that C++ and SQL compare alike.
+using Duration = std::chrono::microseconds;
+using TimePoint = std::chrono::sys_time<Duration>;
+
+inline constexpr TimePoint kNever = TimePoint::max();
+
+inline std::int64_t micros(TimePoint at) { return at.time_since_epoch().count(); }
+inline TimePoint from_micros(std::int64_t value) { return TimePoint{Duration{value}}; }
+
+/// `at + by`, staying at kNever instead of overflowing.
+TimePoint saturating_add(TimePoint at, Duration by);
+
+/// RFC 3339 in UTC with microseconds: 2026-11-27T22:23:11.123456Z.
+std::string rfc3339(TimePoint at);
+
+/// Reads RFC 3339 (any offset, up to nine fractional digits, rest cut off) and PostgreSQL's text form in UTC
+/// (`2026-11-27 22:23:11.1+00`). Impossible dates are nullopt.
+std::optional<TimePoint> parse_time(std::string_view text);
+
+/// "2m 03s", "4.2s", "15ms": for people.
+std::string human(Duration length);
+
+}

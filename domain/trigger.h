@@ -1,0 +1,31 @@
+#pragma once
+// What a sub-workflow is asked. platform/trigger_json.h reads and writes its wire form.
+
+#include <string>
+
+#include "domain/id.h"
+#include "domain/secret.h"
+#include "domain/time.h"
+
+namespace impresario::domain {
+
+/// SubWorkflowTrigger of seed 003, plus attempt, deadline, organization and context.
+struct Trigger {
+    ExecutionId execution_id;
+    std::string organization_id;
+    std::string workflow_type;
+    int priority = 50;
+    /// JSON text as it was enqueued; empty stands for null.
+    std::string input_data;
+    /// JSON text; empty stands for {}.
+    std::string context;
+    int timeout_seconds = 300;
+    TimePoint deadline;
+    std::string callback_url;
+    /// What the callback must carry as its bearer.
+    Secret callback_token;
+    /// Number of the attempt, from 1.
+    int attempt = 1;
+};
+
+}
