@@ -1,0 +1,232 @@
+#include "platform/callback_json.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "platform/json_text.h"
+#include "platform/json_writer.h"
+
+namespace impresario::platform {
+
+using domain::Callback;
+using domain::CallbackStatus;
+
+namespace {
+
+/// Reads fields one after the other and keeps the first fault.
+class Reader {
+  public:
+    std::optional<CallbackFault> fault;
+
+    void wrong(std::string pointer, std::string what) {
+        if (!fault) fault = CallbackFault{422, std::move(pointer), std::move(what)};
+    }
+
+    std::optional<std::int64_t> count(const std::optional<std::string_view>& value, const std::string& pointer) {
+        if (!value || json_type(*value) == JsonType::null) return std::nullopt;
+        if (json_type(*value) != JsonType::number) {
+            wrong(pointer, "must be a number");
+            return std::nullopt;
+        }
+        std::int64_t whole = 0;
+        const auto read = std::from_chars(value->data(), value->data() + value->size(), whole);
+        if (read.ec != std::errc{} || read.ptr != value->data() + value->size()) {
+            // JavaScript clocks give fractions of a millisecond: take the whole part.
+            double real = 0;
+            std::from_chars(value->data(), value->data() + value->size(), real);
+            if (!std::isfinite(real) || std::fabs(real) > 9e15) {
+                wrong(pointer, "is out of range");
+                return std::nullopt;
+            }
+            whole = static_cast<std::int64_t>(real);
+        }
+        if (whole < 0) {
+            wrong(pointer, "must not be negative");
+            return std::nullopt;
+        }
+        return whole;
+    }
+
+    std::optional<domain::Duration> seconds(const std::optional<std::string_view>& value, const std::string& pointer) {
+        if (!value || json_type(*value) == JsonType::null) return std::nullopt;
+        double real = -1;
+        if (json_type(*value) == JsonType::number) std::from_chars(value->data(), value->data() + value->size(), real);
+        if (!(real >= 0 && real <= 31536000)) {
+            wrong(pointer, "must be a number of seconds from 0 to 31536000");
+            return std::nullopt;
+        }
+        return domain::Duration{static_cast<std::int64_t>(real * 1e6)};
+    }
+
+    std::optional<domain::MicroUsd> money(const std::optional<std::string_view>& value, const std::string& pointer, bool* rounded) {
+        if (!value || json_type(*value) == JsonType::null) return std::nullopt;
+        const auto type = json_type(*value);
+        if (type != JsonType::number && type != JsonType::string) {
+            wrong(pointer, "must be a number or a decimal string");
+            return std::nullopt;
+        }
+        const auto parsed = domain::parse_money(json_string(*value));
+        if (!parsed) {
+            wrong(pointer, std::string(domain::explain(parsed.error())));
+            return std::nullopt;
+        }
+        *rounded = *rounded || parsed->rounded_up;
+        return parsed->amount;
+    }
+};
+
+std::string raw(const std::optional<std::string_view>& value) {
+    return value && json_type(*value) != JsonType::null ? std::string(*value) : std::string{};
+}
+
+std::string short_string(const std::optional<std::string_view>& value, std::size_t most) {
+    if (!value || json_type(*value) == JsonType::null) return {};
+    const std::string text = json_string(*value);
+    return std::string(utf8_prefix(text, most));
+}
+
+}
+
+domain::Result<Callback, CallbackFault> parse_callback(std::string_view body) {
+    auto storable = storable_json(body);
+    if (!storable) {
+        const auto& fault = storable.error();
+        return CallbackFault{400, fault.pointer, fault.what + " (at byte " + std::to_string(fault.offset) + ")"};
+    }
+    const std::string& text = storable->text;
+    if (json_type(text) != JsonType::object) return CallbackFault{422, "", "must be a JSON object"};
+
+    Callback callback;
+    callback.sanitised = storable->sanitised;
+    Reader reader;
+    const auto status = json_member(text, "status");
+    const auto known = status ? domain::parse_callback_status(json_string(*status)) : std::nullopt;
+    if (!known) return CallbackFault{422, "/status", "must be one of completed, failed, timeout, running, partial"};
+    callback.status = *known;
+
+    if (const auto id = json_member(text, "execution_id"); id && json_type(*id) != JsonType::null) {
+        callback.execution_id = domain::ExecutionId::parse(json_string(*id));
+        if (!callback.execution_id) reader.wrong("/execution_id", "must be a UUID");
+    }
+    callback.result_data = raw(json_member(text, "result_data"));
+    callback.error_data = raw(json_member(text, "error_data"));
+    if (!callback.error_data.empty()) {
+        if (json_type(callback.error_data) == JsonType::object) {
+            callback.error_message = short_string(json_member(callback.error_data, "message"), 2000);
+            if (const auto again = json_member(callback.error_data, "retry_recommended")) callback.retry_recommended = *again != "false";
+            callback.retry_after = reader.seconds(json_member(callback.error_data, "retry_after_seconds"), "/error_data/retry_after_seconds");
+        } else {
+            callback.error_message = short_string(std::string_view(callback.error_data), 2000);
+        }
+    }
+    if (const auto metrics = json_member(text, "metrics"); metrics && json_type(*metrics) != JsonType::null) {
+        if (json_type(*metrics) != JsonType::object) reader.wrong("/metrics", "must be an object");
+        callback.duration_ms = reader.count(json_member(*metrics, "duration_ms"), "/metrics/duration_ms");
+        callback.items_processed = reader.count(json_member(*metrics, "items_processed"), "/metrics/items_processed");
+        callback.api_calls = reader.count(json_member(*metrics, "api_calls_made"), "/metrics/api_calls_made");
+        callback.cost = reader.money(json_member(*metrics, "cost_usd"), "/metrics/cost_usd", &callback.cost_rounded);
+    }
+    // A heartbeat may say its cost so far at the top.
+    if (!callback.cost) callback.cost = reader.money(json_member(text, "cost_usd"), "/cost_usd", &callback.cost_rounded);
+    if (const auto usage = json_member(text, "usage"); usage && json_type(*usage) != JsonType::null) {
+        if (json_type(*usage) != JsonType::array) reader.wrong("/usage", "must be an array");
+        std::size_t index = 0;
+        for (const auto entry : json_elements(*usage)) {
+            const std::string at = "/usage/" + std::to_string(index++);
+            if (json_type(entry) != JsonType::object) {
+                reader.wrong(at, "must be an object");
+                continue;
+            }
+            domain::Usage used;
+            used.provider = short_string(json_member(entry, "provider"), 200);
+            if (used.provider.empty()) reader.wrong(at + "/provider", "is missing");
+            used.api_calls = reader.count(json_member(entry, "api_calls"), at + "/api_calls").value_or(0);
+            used.tokens = reader.count(json_member(entry, "tokens"), at + "/tokens").value_or(0);
+            used.cost = reader.money(json_member(entry, "cost_usd"), at + "/cost_usd", &callback.cost_rounded);
+            used.remaining = reader.count(json_member(entry, "remaining"), at + "/remaining");
+            if (const auto reset = json_member(entry, "reset_at"); reset && json_type(*reset) != JsonType::null) {
+                used.reset_at = domain::parse_time(json_string(*reset));
+                if (!used.reset_at) reader.wrong(at + "/reset_at", "must be an RFC 3339 time");
+            }
+            used.retry_after = reader.seconds(json_member(entry, "retry_after_seconds"), at + "/retry_after_seconds");
+            callback.usage.push_back(std::move(used));
+        }
+        if (callback.usage.size() > 1000) reader.wrong("/usage", "has more than 1000 entries");
+    }
+    callback.progress = raw(json_member(text, "progress"));
+    callback.peer_reference = short_string(json_member(text, "peer_reference"), 200);
+
+    const auto items = json_member(text, "items");
+    if (callback.status == CallbackStatus::partial) {
+        if (!items || json_type(*items) != JsonType::array) return CallbackFault{422, "/items", "a partial result must list its items"};
+        std::size_t index = 0;
+        bool any_failed = false;
+        for (const auto entry : json_elements(*items)) {
+            const std::string at = "/items/" + std::to_string(index++);
+            if (json_type(entry) != JsonType::object) {
+                reader.wrong(at, "must be an object with key and status");
+                continue;
+            }
+            domain::ItemOutcome item;
+            const auto key = json_member(entry, "key");
+            if (!key || json_type(*key) == JsonType::null) reader.wrong(at + "/key", "is missing");
+            if (key) item.key = json_string(*key);
+            const std::string item_status = short_string(json_member(entry, "status"), 40);
+            if (item_status != "completed" && item_status != "failed") reader.wrong(at + "/status", "must be completed or failed");
+            item.failed = item_status == "failed";
+            any_failed = any_failed || item.failed;
+            item.json = std::string(entry);
+            callback.items.push_back(std::move(item));
+        }
+        if (callback.items.empty()) reader.wrong("/items", "a partial result must list its items");
+        // Nothing failed: it is simply complete.
+        if (!reader.fault && !any_failed) callback.status = CallbackStatus::completed;
+    }
+    if (reader.fault) return *reader.fault;
+    return callback;
+}
+
+bool looks_like_callback(std::string_view body) {
+    if (body.empty() || json_type(body) != JsonType::object) return false;
+    if (auto storable = storable_json(body); !storable) return false;
+    const auto status = json_member(body, "status");
+    if (!status || json_type(*status) != JsonType::string) return false;
+    const auto known = domain::parse_callback_status(json_string(*status));
+    if (!known || *known == CallbackStatus::running) return false;
+    // {"status":"completed"} alone may be about the request; a result has something to say.
+    for (const auto key : {"result_data", "error_data", "metrics", "items"})
+        if (json_member(body, key)) return true;
+    return false;
+}
+
+std::string callback_json(const Callback& callback) {
+    JsonWriter json;
+    json.open();
+    if (callback.execution_id) json.field("execution_id", callback.execution_id->text());
+    json.field("status", name(callback.status));
+    if (!callback.result_data.empty()) json.raw("result_data", callback.result_data);
+    if (!callback.error_data.empty()) {
+        json.raw("error_data", callback.error_data);
+    } else if (!callback.error_message.empty()) {
+        json.open("error_data", '{').field("message", callback.error_message).field("retry_recommended", callback.retry_recommended).close();
+    }
+    if (!callback.progress.empty()) json.raw("progress", callback.progress);
+    if (!callback.items.empty()) {
+        json.open("items", '[');
+        for (const auto& item : callback.items) json.element(item.json);
+        json.close(']');
+    }
+    if (callback.duration_ms || callback.items_processed || callback.cost || callback.api_calls) {
+        json.open("metrics", '{');
+        if (callback.duration_ms) json.field("duration_ms", *callback.duration_ms);
+        if (callback.items_processed) json.field("items_processed", *callback.items_processed);
+        if (callback.cost) json.field("cost_usd", domain::decimal(*callback.cost));
+        if (callback.api_calls) json.field("api_calls_made", *callback.api_calls);
+        json.close();
+    }
+    if (!callback.peer_reference.empty()) json.field("peer_reference", callback.peer_reference);
+    json.close();
+    return std::move(json).text();
+}
+
+}

@@ -1,0 +1,297 @@
+#include "platform/http_client.h"
+
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/beast/ssl.hpp>
+#include <charconv>
+#include <list>
+#include <map>
+
+#include "platform/log.h"
+
+namespace impresario::platform {
+
+namespace beast = boost::beast;
+namespace http = beast::http;
+namespace ssl = asio::ssl;
+using tcp = asio::ip::tcp;
+using std::chrono::steady_clock;
+
+struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
+    struct Wire {
+        virtual ~Wire() = default;
+        virtual beast::tcp_stream& lowest() = 0;
+    };
+    struct Plain final : Wire {
+        explicit Plain(asio::any_io_executor e) : stream(e) {}
+        beast::tcp_stream& lowest() override { return stream; }
+        beast::tcp_stream stream;
+    };
+    struct Tls final : Wire {
+        Tls(asio::any_io_executor e, ssl::context& context) : stream(e, context) {}
+        beast::tcp_stream& lowest() override { return beast::get_lowest_layer(stream); }
+        beast::ssl_stream<beast::tcp_stream> stream;
+    };
+    struct Kept {
+        std::unique_ptr<Wire> wire;
+        std::string address;
+        steady_clock::time_point until;
+    };
+    struct Origin {
+        std::list<Kept> idle;
+        int open = 0;
+        std::list<asio::steady_timer*> waiting;
+    };
+
+    Impl(asio::any_io_executor e, HttpClientSettings s) : executor(std::move(e)), settings(std::move(s)), context(ssl::context::tls_client) {
+        context.set_default_verify_paths();
+        if (!settings.extra_trust.empty()) context.load_verify_file(settings.extra_trust);
+        context.set_verify_mode(ssl::verify_peer);
+        SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);
+    }
+
+    asio::any_io_executor executor;
+    HttpClientSettings settings;
+    ssl::context context;
+    std::map<std::string, Origin> origins;
+    bool stopping = false;
+
+    /// Gives the place back when a request ends, and lets the next one in.
+    struct Place {
+        Impl* impl;
+        Origin* origin;
+        ~Place() {
+            --origin->open;
+            if (!origin->waiting.empty()) origin->waiting.front()->cancel();
+        }
+    };
+
+    static bool still_open(beast::tcp_stream& stream) {
+        char byte = 0;
+        const auto got = ::recv(stream.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+        // Data on an idle connection is as bad as its end: nobody asked for it.
+        return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    }
+
+    Kept take_idle(Origin& origin) {
+        while (!origin.idle.empty()) {
+            Kept kept = std::move(origin.idle.back());
+            origin.idle.pop_back();
+            if (kept.until > steady_clock::now() && still_open(kept.wire->lowest())) return kept;
+        }
+        return {};
+    }
+
+    Task<std::variant<Kept, NotSent>> connect(const Url& url, steady_clock::time_point deadline) {
+        const auto in_time = [&] { return std::max(deadline - steady_clock::now(), steady_clock::duration{1}); };
+        std::vector<tcp::endpoint> endpoints;
+        boost::system::error_code literal;
+        const auto address = asio::ip::make_address(url.host, literal);
+        if (!literal) {
+            endpoints.emplace_back(address, url.port);
+        } else {
+            tcp::resolver resolver(executor);
+            asio::steady_timer timer(executor, in_time());
+            timer.async_wait([&resolver](boost::system::error_code e) {
+                if (!e) resolver.cancel();
+            });
+            auto [error, found] = co_await resolver.async_resolve(url.host, std::to_string(url.port), asio::as_tuple(asio::use_awaitable));
+            timer.cancel();
+            if (error) co_return NotSent{NotSent::Why::resolve, "the name " + url.host + " was not resolved: " + error.message(), ""};
+            for (const auto& entry : found) endpoints.push_back(entry.endpoint());
+        }
+
+        NotSent failure{NotSent::Why::connect, "no address to connect to", ""};
+        for (const auto& endpoint : endpoints) {
+            const std::string text = endpoint.address().to_string();
+            if (!settings.egress.allows(text)) {
+                failure = NotSent{NotSent::Why::denied,
+                                  "the egress policy denies " + text + "; allow it with [egress] allow = [\"" + text + "\"]", text};
+                continue;
+            }
+            std::unique_ptr<Wire> wire;
+            if (url.tls()) {
+                wire = std::make_unique<Tls>(executor, context);
+            } else {
+                wire = std::make_unique<Plain>(executor);
+            }
+            auto& lowest = wire->lowest();
+            lowest.expires_after(in_time());
+            auto [error] = co_await lowest.async_connect(endpoint, asio::as_tuple(asio::use_awaitable));
+            if (error) {
+                failure = NotSent{NotSent::Why::connect, error == beast::error::timeout ? "connecting took too long" : error.message(), text};
+                continue;
+            }
+            boost::system::error_code ignored;
+            lowest.socket().set_option(tcp::no_delay(true), ignored);
+            if (url.tls()) {
+                auto& tls = static_cast<Tls&>(*wire).stream;
+                SSL_set_tlsext_host_name(tls.native_handle(), url.host.c_str());
+                tls.set_verify_callback(ssl::host_name_verification(url.host));
+                auto [tls_error] = co_await tls.async_handshake(ssl::stream_base::client, asio::as_tuple(asio::use_awaitable));
+                if (tls_error) {
+                    const bool late = tls_error == beast::error::timeout;
+                    failure = NotSent{late ? NotSent::Why::connect : NotSent::Why::tls, late ? "the TLS handshake took too long" : tls_error.message(), text};
+                    continue;
+                }
+            }
+            co_return Kept{std::move(wire), text, {}};
+        }
+        co_return failure;
+    }
+
+    template <class Stream>
+    Task<std::pair<HttpOutcome, bool>> exchange(Stream& stream, const std::string& text, std::string address, bool head) {
+        std::size_t written = 0;
+        {
+            auto [error, count] = co_await asio::async_write(stream, asio::buffer(text), asio::as_tuple(asio::use_awaitable));
+            written = count;
+            if (error) {
+                // A body that is not whole is not acted on: its length was announced.
+                if (written < text.size())
+                    co_return std::pair<HttpOutcome, bool>(NotSent{NotSent::Why::write, "the connection broke while sending: " + error.message(), address}, false);
+                co_return std::pair<HttpOutcome, bool>(NoAnswer{error.message(), address}, false);
+            }
+        }
+        beast::flat_buffer buffer;
+        buffer.max_size(settings.header_limit + 64 * 1024);
+        std::optional<http::response_parser<http::string_body>> holder;
+        boost::system::error_code error;
+        bool cut = false;
+        // 100 Continue and its like are not the answer; a peer that sends nothing else runs into the deadline.
+        do {
+            holder.emplace();
+            holder->header_limit(static_cast<std::uint32_t>(settings.header_limit));
+            holder->body_limit(settings.body_limit);
+            if (head) holder->skip(true);
+            auto [header_error, count] = co_await http::async_read_header(stream, buffer, *holder, asio::as_tuple(asio::use_awaitable));
+            error = header_error;
+        } while (!error && holder->get().result_int() / 100 == 1 && holder->get().result_int() != 101);
+        auto& parser = *holder;
+        if (!error && !parser.is_done()) {
+            auto [body_error, count] = co_await http::async_read(stream, buffer, parser, asio::as_tuple(asio::use_awaitable));
+            error = body_error;
+            // The status has been said; what of its body did not come changes nothing about what happened there.
+            if (error == http::error::body_limit || (error && parser.is_header_done())) {
+                cut = true;
+                error = {};
+            }
+        }
+        if (error) {
+            const std::string why = error == beast::error::timeout ? "no answer in time" : error == http::error::end_of_stream ? "closed without an answer" : error.message();
+            co_return std::pair<HttpOutcome, bool>(NoAnswer{why, address}, false);
+        }
+        auto message = parser.release();
+        HttpAnswer answer;
+        answer.status = static_cast<int>(message.result_int());
+        for (const auto& field : message) answer.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
+        const bool keep = message.keep_alive() && !cut && buffer.size() == 0;
+        answer.body = std::move(message.body());
+        answer.cut = cut;
+        answer.address = std::move(address);
+        co_return std::pair<HttpOutcome, bool>(std::move(answer), keep);
+    }
+
+    steady_clock::duration idle_for(const HttpAnswer& answer) const {
+        steady_clock::duration limit = settings.idle_limit;
+        const auto hint = answer.header("keep-alive");
+        const auto at = hint.find("timeout=");
+        if (at != std::string_view::npos) {
+            int seconds = 0;
+            std::from_chars(hint.data() + at + 8, hint.data() + hint.size(), seconds);
+            if (seconds > 0) limit = std::min<steady_clock::duration>(std::chrono::seconds{seconds} - std::chrono::milliseconds{500}, std::chrono::seconds{60});
+        }
+        return limit;
+    }
+
+    Task<HttpOutcome> send(std::string method, Url url, Headers headers, std::string body, std::chrono::milliseconds whole) {
+        const auto self = shared_from_this();
+        Origin& origin = origins[url.origin()];
+        const auto connect_by = steady_clock::now() + settings.connect_deadline;
+        while (origin.open >= settings.connections_per_origin) {
+            asio::steady_timer timer(executor, connect_by);
+            origin.waiting.push_back(&timer);
+            const auto place = std::prev(origin.waiting.end());
+            co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+            origin.waiting.erase(place);
+            if (steady_clock::now() >= connect_by)
+                co_return NotSent{NotSent::Why::connect, "all connections to " + url.origin() + " are in use", ""};
+        }
+        ++origin.open;
+        const Place place{this, &origin};
+
+        Kept kept = take_idle(origin);
+        if (!kept.wire) {
+            auto connected = co_await connect(url, connect_by);
+            if (auto* failure = std::get_if<NotSent>(&connected)) co_return std::move(*failure);
+            kept = std::move(std::get<Kept>(connected));
+        }
+
+        std::string text;
+        text.reserve(512 + body.size());
+        text += method;
+        text += ' ';
+        text += url.target;
+        text += " HTTP/1.1\r\nhost: ";
+        text += url.authority();
+        text += "\r\n";
+        for (const auto& [key, value] : headers) {
+            text += key;
+            text += ": ";
+            for (const char c : value)
+                if (c != '\r' && c != '\n') text += c;
+            text += "\r\n";
+        }
+        if (!body.empty() || method == "POST" || method == "PUT") text += "content-length: " + std::to_string(body.size()) + "\r\n";
+        text += "\r\n";
+        text += body;
+
+        auto& lowest = kept.wire->lowest();
+        lowest.expires_after(whole);
+        const bool head = method == "HEAD";
+        HttpOutcome outcome;
+        bool keep = false;
+        if (url.tls()) {
+            auto done = co_await exchange(static_cast<Tls&>(*kept.wire).stream, text, kept.address, head);
+            outcome = std::move(done.first);
+            keep = done.second;
+        } else {
+            auto done = co_await exchange(static_cast<Plain&>(*kept.wire).stream, text, kept.address, head);
+            outcome = std::move(done.first);
+            keep = done.second;
+        }
+        if (keep && !stopping) {
+            lowest.expires_never();
+            kept.until = steady_clock::now() + idle_for(std::get<HttpAnswer>(outcome));
+            origin.idle.push_back(std::move(kept));
+            while (static_cast<int>(origin.idle.size()) > settings.connections_per_origin) origin.idle.pop_front();
+        }
+        co_return outcome;
+    }
+};
+
+HttpClient::HttpClient(asio::any_io_executor executor, HttpClientSettings settings)
+    : impl_(std::make_shared<Impl>(std::move(executor), std::move(settings))) {}
+
+HttpClient::~HttpClient() { stop(); }
+
+Task<HttpOutcome> HttpClient::send(std::string method, Url url, Headers headers, std::string body) {
+    return impl_->send(std::move(method), std::move(url), std::move(headers), std::move(body), impl_->settings.whole_deadline);
+}
+
+Task<HttpOutcome> HttpClient::send(std::string method, Url url, Headers headers, std::string body, std::chrono::milliseconds whole_deadline) {
+    return impl_->send(std::move(method), std::move(url), std::move(headers), std::move(body), whole_deadline);
+}
+
+void HttpClient::stop() {
+    impl_->stopping = true;
+    for (auto& [name, origin] : impl_->origins) origin.idle.clear();
+}
+
+}

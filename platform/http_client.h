@@ -1,0 +1,80 @@
+#pragma once
+// Our HTTP/1.1 client: pooled keep-alive connections, deadlines, TLS with verification, no redirects, and an egress
+// policy that is asked about the address we really connect to.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "platform/async.h"
+#include "platform/egress_policy.h"
+#include "platform/http.h"
+#include "platform/url.h"
+
+namespace impresario::platform {
+
+struct HttpClientSettings {
+    std::chrono::milliseconds connect_deadline{5000};
+    /// From the first byte sent to the last byte of the answer.
+    std::chrono::milliseconds whole_deadline{20000};
+    /// Open connections to one origin; further requests wait for one within their connect deadline.
+    int connections_per_origin = 64;
+    /// An idle connection is not reused later than this; Node closes its own after 5 s.
+    std::chrono::milliseconds idle_limit{4000};
+    std::size_t header_limit = 16 * 1024;
+    /// An answer's body beyond this is cut off and its connection closed.
+    std::size_t body_limit = 16 * 1024 * 1024;
+    /// PEM file of certificates to trust beside the system's; for tests and private authorities.
+    std::string extra_trust;
+    EgressPolicy egress;
+};
+
+/// The request certainly did not arrive whole: nothing can have begun there.
+struct NotSent {
+    enum class Why { denied, resolve, connect, tls, write };
+    Why why = Why::connect;
+    std::string detail;
+    std::string address;
+};
+
+/// It left, and no answer came: it may have begun there, and may be costing money.
+struct NoAnswer {
+    std::string detail;
+    std::string address;
+};
+
+struct HttpAnswer {
+    int status = 0;
+    Headers headers;
+    std::string body;
+    /// The body was longer than the limit.
+    bool cut = false;
+    std::string address;
+    std::string_view header(std::string_view name) const { return platform::header(headers, name); }
+};
+
+using HttpOutcome = std::variant<HttpAnswer, NotSent, NoAnswer>;
+
+/// Network thread only.
+class HttpClient {
+  public:
+    HttpClient(asio::any_io_executor executor, HttpClientSettings settings);
+    ~HttpClient();
+
+    /// Sends one request and waits for its answer. Never throws for what a network does. Content-Length and Host are
+    /// added; the other headers go as given.
+    Task<HttpOutcome> send(std::string method, Url url, Headers headers, std::string body);
+    /// The same with other deadlines than the settings'.
+    Task<HttpOutcome> send(std::string method, Url url, Headers headers, std::string body,
+                           std::chrono::milliseconds whole_deadline);
+
+    /// Closes idle connections and lets none be kept.
+    void stop();
+
+  private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}

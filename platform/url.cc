@@ -1,0 +1,80 @@
+#include "platform/url.h"
+
+#include <boost/url.hpp>
+#include <cstdlib>
+
+namespace impresario::platform {
+
+std::string Url::origin() const { return scheme + "://" + authority(); }
+
+std::string Url::authority() const {
+    const bool v6 = host.find(':') != std::string::npos;
+    std::string text = v6 ? "[" + host + "]" : host;
+    if (port != (tls() ? 443 : 80)) text += ":" + std::to_string(port);
+    return text;
+}
+
+domain::Result<Url, domain::Fault> parse_url(std::string_view text) {
+    if (text.size() > 2048) return domain::Fault{"is longer than 2048 characters"};
+    const auto parsed = boost::urls::parse_uri(text);
+    if (!parsed) return domain::Fault{"is not an absolute URL"};
+    const auto& view = *parsed;
+    Url url;
+    url.scheme = view.scheme();
+    for (char& c : url.scheme) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+    if (url.scheme != "http" && url.scheme != "https") return domain::Fault{"must begin with http:// or https://"};
+    if (view.has_userinfo()) return domain::Fault{"must not hold a user or password; use the type's bearer or headers"};
+    url.host = view.host_address();
+    if (url.host.empty()) return domain::Fault{"names no host"};
+    if (view.has_port()) {
+        const std::string digits = view.port();
+        const long number = digits.size() <= 5 ? std::strtol(digits.c_str(), nullptr, 10) : 0;
+        if (number < 1 || number > 65535) return domain::Fault{"has an impossible port"};
+        url.port = static_cast<std::uint16_t>(number);
+    } else {
+        url.port = url.tls() ? 443 : 80;
+    }
+    url.target = view.encoded_path();
+    if (url.target.empty()) url.target = "/";
+    if (view.has_query()) url.target += "?" + std::string(view.encoded_query());
+    return url;
+}
+
+std::string percent_decode(std::string_view text) {
+    const auto digit = [](char c) {
+        if (c >= '0' && c <= '9') return c - '0';
+        if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+        if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+        return -1;
+    };
+    std::string decoded;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0) {
+            decoded += static_cast<char>(digit(text[i + 1]) << 4 | digit(text[i + 2]));
+            i += 2;
+        } else if (text[i] == '+') {
+            decoded += ' ';
+        } else {
+            decoded += text[i];
+        }
+    }
+    return decoded;
+}
+
+std::string percent_encode(std::string_view text) {
+    static constexpr char digits[] = "0123456789ABCDEF";
+    std::string encoded;
+    for (const char c : text) {
+        const bool plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
+        if (plain) {
+            encoded += c;
+        } else {
+            encoded += '%';
+            encoded += digits[static_cast<unsigned char>(c) >> 4];
+            encoded += digits[static_cast<unsigned char>(c) & 15];
+        }
+    }
+    return encoded;
+}
+
+}
