@@ -1,0 +1,1 @@
+drop table orchestrator_metrics, events;

@@ -1,0 +1,1 @@
+drop table workflow_resource_usage, execution_results, execution_inputs, executions;

@@ -1,0 +1,1 @@
+drop table lane_gates, orchestrator_state, nodes, scheduler;

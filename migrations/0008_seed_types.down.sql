@@ -1,0 +1,1 @@
+delete from workflow_types where source = 'seed';
