@@ -1,0 +1,82 @@
+#include "journal/event_store.h"
+
+#include "journal_sql.h"
+
+namespace impresario::journal {
+
+using platform::Params;
+using platform::RowReader;
+using platform::SqlArray;
+using platform::Tx;
+
+namespace {
+/// A stream's id is a UUID of whatever kind.
+using StreamId = domain::Id<struct StreamTag>;
+}
+
+void EventStore::append(Tx& tx, const std::vector<domain::Event>& events, const domain::NodeId& writer) const {
+    if (events.empty()) return;
+    SqlArray kinds;
+    SqlArray streams;
+    SqlArray seqs;
+    SqlArray organizations;
+    SqlArray types;
+    SqlArray payloads;
+    for (const auto& event : events) {
+        kinds.add(event.kind);
+        streams.add(StreamId{event.stream});
+        seqs.add(event.seq);
+        organizations.add(event.organization_id);
+        types.add(event.type);
+        payloads.add(event.payload);
+    }
+    tx.exec(sql::append_events, Params()
+                                    .add(std::move(kinds))
+                                    .add(std::move(streams))
+                                    .add(std::move(seqs))
+                                    .add(std::move(organizations))
+                                    .add(std::move(types))
+                                    .add(std::move(payloads))
+                                    .add(writer));
+}
+
+std::vector<StoredEvent> EventStore::stream(Tx& tx, const std::array<std::uint8_t, 16>& id, int after, int most) const {
+    const auto rows = tx.exec(sql::stream_events, Params().add(StreamId{id}).add(after).add(most));
+    std::vector<StoredEvent> events;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        StoredEvent event;
+        event.seq = row.small();
+        event.type = row.text();
+        event.at = row.time();
+        event.payload = row.text();
+        events.push_back(std::move(event));
+    }
+    return events;
+}
+
+std::string EventStore::position(Tx& tx) const {
+    const auto rows = tx.exec(sql::feed_position);
+    return RowReader(rows, 0).text();
+}
+
+Feed EventStore::feed(Tx& tx, const std::string& position, const domain::NodeId& reader, int most) const {
+    const auto rows = tx.exec(sql::feed_events, Params().add(position).add(reader).add(most + 1));
+    Feed feed;
+    feed.overflow = rows.size() > static_cast<std::size_t>(most);
+    feed.position = position;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        FeedEvent event;
+        event.event_id = row.integer();
+        event.kind = row.text();
+        event.stream = row.id<StreamId>().value;
+        event.type = row.text();
+        event.payload = row.text();
+        feed.position = row.text();
+        feed.events.push_back(std::move(event));
+    }
+    return feed;
+}
+
+}

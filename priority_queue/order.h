@@ -1,0 +1,206 @@
+#pragma once
+// A lane's queue in memory, in exact score order. Pure: no clock, no database.
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "domain/id.h"
+#include "domain/time.h"
+#include "priority_queue/score.h"
+
+namespace impresario::priority_queue {
+
+/// One waiting execution, as much of it as the order needs.
+struct Entry {
+    domain::ExecutionId id;
+    int priority = 50;
+    domain::TimePoint created_at;
+    /// When it last became due: max_wait counts from here.
+    domain::TimePoint ready_at;
+    /// Concurrency key; empty if it has none.
+    std::string key;
+    /// The row's last_seq when this was read: an older reading does not overwrite a newer one.
+    int seq = 0;
+    /// The row says that a gate of its own stops it.
+    bool gated = false;
+};
+
+/// The waiting executions of one lane.
+///
+/// Within a priority level the score never rises with created_at, so a level's order is (created_at, id) for ever, and
+/// the best of all is the best of the levels' heads. Those that have waited beyond max_wait come before all others,
+/// oldest first (P6, P7).
+///
+/// Executions with a concurrency key: of each key and level only as many are shown as the key has free slots, because
+/// no more of them could start; the rest is parked until a slot is free. So a closed key costs nothing, however many
+/// wait behind it.
+///
+/// A level deeper than `window` holds its oldest entries only; the rest stays in the table and is read when the window
+/// runs low (see wants_refill).
+class Order {
+  public:
+    static constexpr int kLevels = 101;
+    /// Most rows that one refill asks for.
+    static constexpr std::size_t kPage = 20'000;
+
+    explicit Order(std::size_t window = 100'000) : window_(window) {}
+
+    /// Puts an entry where it belongs; one that is there already is replaced. `free_slots` of its key.
+    void insert(const Entry& entry, int free_slots = 0);
+    /// Takes it out; false when it is not here.
+    bool erase(const domain::ExecutionId& id);
+    /// The same for one that may be in the table only: keeps the count right.
+    bool erase(const domain::ExecutionId& id, int priority, domain::TimePoint created_at);
+    bool contains(const domain::ExecutionId& id) const { return index_.contains(id); }
+    std::optional<int> seq_of(const domain::ExecutionId& id) const;
+
+    /// A key's slots have changed: shows or parks accordingly.
+    void set_free_slots(const std::string& key, int free_slots);
+
+    /// Concurrency keys that something waits with.
+    std::vector<std::string> keys() const;
+
+    /// An entry whose row says otherwise than the order does about a gate of its own.
+    struct Misnoted {
+        domain::ExecutionId id;
+        std::string key;
+        /// It is parked behind its key, and the row does not say so; or the other way round.
+        bool parked = false;
+    };
+    std::vector<Misnoted> misnoted(std::size_t most) const;
+
+    /// Entries that may be picked (parked ones not among them).
+    std::size_t shown() const { return shown_; }
+    /// Everything that waits, what stayed in the table included.
+    std::size_t size() const { return index_.size() + beyond_total_; }
+    bool empty() const { return size() == 0; }
+    /// The oldest ready_at of what is in memory.
+    std::optional<domain::TimePoint> oldest_ready() const;
+    /// How many wait at each level.
+    std::map<int, std::size_t> by_priority() const;
+
+    /// A level whose window has run low while the table has more: read rows after (created_at, id) there.
+    struct Refill {
+        int priority = 0;
+        domain::TimePoint after_created_at;
+        domain::ExecutionId after_id;
+        std::size_t count = 0;
+        /// Which asking it is; an answer to an older one is ignored.
+        std::uint64_t ticket = 0;
+    };
+    std::optional<Refill> wants_refill();
+    /// What the table had there, oldest first; nullopt when it could not be read. `exhausted`: it had no more than
+    /// that. `free_slots` knows those of a key.
+    void refill(const Refill& refill, const std::optional<std::vector<Entry>>& rows, bool exhausted,
+                const std::function<int(const std::string&)>& free_slots);
+    /// The table has `count` entries of a level that memory has not seen yet: they are asked for by wants_refill.
+    void expect(int priority, std::size_t count);
+
+  private:
+    struct Place {
+        domain::TimePoint created_at;
+        domain::ExecutionId id;
+        friend auto operator<=>(const Place&, const Place&) = default;
+    };
+    struct Waiting {
+        domain::TimePoint ready_at;
+        domain::ExecutionId id;
+        friend auto operator<=>(const Waiting&, const Waiting&) = default;
+    };
+    struct Known {
+        int priority = 0;
+        domain::TimePoint created_at;
+        domain::TimePoint ready_at;
+        /// Points into keys_; null for those without a key.
+        const std::string* key = nullptr;
+        int seq = 0;
+        bool parked = false;
+        bool gated = false;
+    };
+    struct KeyQueue {
+        int free_slots = 0;
+        /// By level: what is shown, and what is parked behind it.
+        std::map<int, std::set<Place>> shown;
+        std::map<int, std::set<Place>> parked;
+        bool empty() const { return shown.empty() && parked.empty(); }
+    };
+    struct Level {
+        std::set<Place> places;
+        std::size_t held = 0;
+        /// How many of this level are in the table only.
+        std::size_t beyond = 0;
+        Place last_held{domain::TimePoint::min(), {}};
+        std::uint64_t ticket = 0;
+        bool refilling = false;
+        /// The first place that was left to the table while the table was being read: what was read beyond it has a hole.
+        std::optional<Place> skipped;
+    };
+    void skip(Level& level, const Place& place);
+
+    void show(int priority, const Place& place, const Known& known);
+    void hide(int priority, const Place& place, const Known& known);
+    void place(const Entry& entry, int free_slots);
+    void balance(KeyQueue& queue, int priority);
+    void note(const domain::ExecutionId& id, const Known& known);
+    void trim(int priority);
+
+    std::size_t window_;
+    std::array<Level, kLevels> levels_;
+    std::set<Waiting> waiting_;
+    std::unordered_map<domain::ExecutionId, Known> index_;
+    std::map<std::string, KeyQueue> keys_;
+    std::set<domain::ExecutionId> misnoted_;
+    std::size_t shown_ = 0;
+    std::size_t beyond_total_ = 0;
+
+    friend class Cursor;
+};
+
+/// Walks an Order from its first entry without changing it. Valid while the Order is not changed.
+class Cursor {
+  public:
+    /// Entries that have been ready since before `now − max_wait` come first.
+    Cursor(const Order& order, domain::TimePoint now, domain::Duration max_wait);
+
+    struct Candidate {
+        domain::ExecutionId id;
+        int priority = 0;
+        domain::TimePoint created_at;
+        domain::TimePoint ready_at;
+        /// Null for those without one.
+        const std::string* key = nullptr;
+        bool starving = false;
+        Score score = 0;
+    };
+    /// The best that has not been passed; nullopt at the end.
+    const std::optional<Candidate>& head() const { return head_; }
+    void advance();
+
+  private:
+    struct LevelCursor {
+        int priority;
+        std::set<Order::Place>::const_iterator at;
+        std::set<Order::Place>::const_iterator end;
+    };
+    void find();
+    Candidate candidate(const domain::ExecutionId& id, bool starving) const;
+    void settle(LevelCursor& level) const;
+
+    const Order& order_;
+    domain::TimePoint now_;
+    domain::TimePoint starving_before_;
+    std::set<Order::Waiting>::const_iterator waiting_;
+    bool starving_over_ = false;
+    std::vector<LevelCursor> levels_;
+    std::size_t best_ = 0;
+    std::optional<Candidate> head_;
+};
+
+}

@@ -1,0 +1,359 @@
+#include "priority_queue/queue_store.h"
+
+#include "platform/gate_json.h"
+#include "priority_queue_sql.h"
+
+namespace impresario::priority_queue {
+
+using domain::Execution;
+using platform::Params;
+using platform::RowReader;
+using platform::Rows;
+using platform::SqlArray;
+using platform::Tx;
+
+namespace {
+
+/// The columns of execution_columns.inc, in its order.
+Execution read_execution(RowReader& row) {
+    Execution e;
+    e.id = row.id<domain::ExecutionId>();
+    e.lane.organization_id = row.text();
+    e.lane.workflow_type = row.text();
+    e.status = domain::parse_status(row.view()).value_or(domain::Status::queued);
+    e.priority = row.small();
+    e.created_at = row.time();
+    e.scheduled_at = row.time();
+    e.ready = row.flag();
+    e.ready_at = row.maybe_time();
+    e.due_at = row.maybe_time();
+    e.started_at = row.maybe_time();
+    e.completed_at = row.maybe_time();
+    e.timeout_at = row.maybe_time();
+    e.retry_count = row.small();
+    e.max_retries = row.small();
+    e.attempts = row.small();
+    if (row.null()) {
+        for (int i = 0; i < 9; ++i) row.skip();
+    } else {
+        domain::LiveAttempt attempt;
+        attempt.id = row.id<domain::AttemptId>();
+        attempt.number = e.attempts;
+        attempt.state = domain::parse_attempt_state(row.view()).value_or(domain::AttemptState::unknown);
+        attempt.node = row.id<domain::NodeId>();
+        attempt.fence = row.small();
+        attempt.lease_until = row.maybe_time().value_or(domain::TimePoint{});
+        attempt.granted_at = row.maybe_time().value_or(domain::TimePoint{});
+        attempt.accepted_at = row.maybe_time();
+        attempt.endpoint = row.id<domain::EndpointId>();
+        attempt.deliveries = row.small();
+        e.attempt = attempt;
+    }
+    e.opening = row.small();
+    e.last_seq = row.small();
+    e.parent = row.maybe_id<domain::ExecutionId>();
+    e.parent_attempt = row.maybe_id<domain::AttemptId>();
+    e.child_ordinal = row.small();
+    e.open_children = row.small();
+    e.batch = row.maybe_id<domain::BatchId>();
+    e.concurrency_key = row.text();
+    e.gate = platform::parse_gate(row.view());
+    e.gate_since = row.maybe_time();
+    e.reason = row.text();
+    e.duration_ms = row.maybe_integer();
+    if (const auto cost = row.maybe_integer()) e.cost = domain::MicroUsd{*cost};
+    e.items_processed = row.maybe_integer();
+    e.progress = row.text();
+    return e;
+}
+
+std::vector<LockedExecution> read_locked(const Rows& rows) {
+    std::vector<LockedExecution> locked;
+    locked.reserve(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        LockedExecution each;
+        each.execution = read_execution(row);
+        each.now = row.time();
+        locked.push_back(std::move(each));
+    }
+    return locked;
+}
+
+std::vector<ClaimableExecution> read_claimable(const Rows& rows) {
+    std::vector<ClaimableExecution> claimable;
+    claimable.reserve(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        ClaimableExecution each;
+        each.execution = read_execution(row);
+        each.input = row.text();
+        each.context = row.text();
+        each.now = row.time();
+        claimable.push_back(std::move(each));
+    }
+    return claimable;
+}
+
+SqlArray ids_array(const std::vector<domain::ExecutionId>& ids) {
+    SqlArray array;
+    for (const auto& id : ids) array.add(id);
+    return array;
+}
+
+}
+
+void QueueStore::insert(Tx& tx, const std::vector<NewExecution>& executions) const {
+    if (executions.empty()) return;
+    std::array<SqlArray, 18> a;
+    for (const auto& each : executions) {
+        const Execution& e = each.execution;
+        a[0].add(e.id);
+        a[1].add(e.lane.organization_id);
+        a[2].add(e.lane.workflow_type);
+        a[3].add(e.priority);
+        a[4].add(e.created_at);
+        a[5].add(e.scheduled_at);
+        a[6].add(e.ready);
+        a[7].add(e.ready_at);
+        a[8].add(e.due_at);
+        a[9].add(e.max_retries);
+        a[10].add(e.parent);
+        a[11].add(e.parent_attempt);
+        a[12].add(e.child_ordinal);
+        a[13].add(e.batch);
+        a[14].add_or_null(e.concurrency_key);
+        a[15].add(e.last_seq);
+        a[16].add_or_null(each.input);
+        a[17].add_or_null(each.context);
+    }
+    Params params;
+    for (auto& array : a) params.add(std::move(array));
+    tx.exec(sql::insert_executions, params);
+}
+
+std::vector<LockedExecution> QueueStore::lock(Tx& tx, const std::vector<domain::ExecutionId>& ids) const {
+    return read_locked(tx.exec(sql::lock_executions, Params().add(ids_array(ids))));
+}
+
+std::vector<ClaimableExecution> QueueStore::lock_claimable(Tx& tx, const std::vector<domain::ExecutionId>& ids) const {
+    return read_claimable(tx.exec(sql::lock_claimable, Params().add(ids_array(ids))));
+}
+
+std::vector<LockedExecution> QueueStore::read(Tx& tx, const std::vector<domain::ExecutionId>& ids) const {
+    return read_locked(tx.exec(sql::read_executions, Params().add(ids_array(ids))));
+}
+
+std::vector<LockedExecution> QueueStore::list(Tx& tx, const ExecutionFilter& filter) const {
+    Params params;
+    params.add(filter.organization_id)
+        .add_or_null(filter.statuses)
+        .add_or_null(filter.workflow_type)
+        .add(filter.batch)
+        .add(filter.parent)
+        .add(filter.created_after)
+        .add(filter.created_before)
+        .add(filter.before_at)
+        .add(filter.before_id)
+        .add(filter.most);
+    return read_locked(tx.exec(sql::list_executions, params));
+}
+
+std::vector<ClaimableExecution> QueueStore::granted_to(Tx& tx, const domain::NodeId& node) const {
+    return read_claimable(tx.exec(sql::granted_to, Params().add(node)));
+}
+
+void QueueStore::write(Tx& tx, const std::vector<const Execution*>& executions) const {
+    if (executions.empty()) return;
+    std::array<SqlArray, 33> a;
+    for (const Execution* each : executions) {
+        const Execution& e = *each;
+        const auto* attempt = e.attempt ? &*e.attempt : nullptr;
+        a[0].add(e.id);
+        a[1].add(domain::name(e.status));
+        a[2].add(e.priority);
+        a[3].add(e.scheduled_at);
+        a[4].add(e.ready);
+        a[5].add(e.ready_at);
+        a[6].add(e.due_at);
+        a[7].add(e.started_at);
+        a[8].add(e.completed_at);
+        a[9].add(e.timeout_at);
+        a[10].add(e.retry_count);
+        a[11].add(e.max_retries);
+        a[12].add(e.attempts);
+        if (attempt) {
+            a[13].add(attempt->id);
+            a[14].add(domain::name(attempt->state));
+            a[15].add(attempt->node);
+            if (attempt->state == domain::AttemptState::granted) {
+                a[16].add(attempt->node);
+            } else {
+                a[16].null();
+            }
+            a[17].add(attempt->fence);
+            a[18].add(attempt->lease_until);
+            a[19].add(attempt->granted_at);
+            a[20].add(attempt->accepted_at);
+            a[21].add(attempt->endpoint);
+            a[22].add(attempt->deliveries);
+        } else {
+            for (const std::size_t i : {13U, 14U, 15U, 16U}) a[i].null();
+            a[17].add(0);
+            for (const std::size_t i : {18U, 19U, 20U, 21U}) a[i].null();
+            a[22].add(0);
+        }
+        a[23].add(e.opening);
+        a[24].add(e.last_seq);
+        a[25].add(e.open_children);
+        a[26].add_or_null(e.gate ? platform::gate_json(*e.gate) : std::string{});
+        a[27].add(e.gate_since);
+        a[28].add_or_null(e.reason);
+        a[29].add(e.duration_ms);
+        a[30].add(e.cost);
+        a[31].add(e.items_processed);
+        a[32].add_or_null(e.progress);
+    }
+    Params params;
+    for (auto& array : a) params.add(std::move(array));
+    tx.exec(sql::write_executions, params);
+}
+
+void QueueStore::write_results(Tx& tx, const std::vector<ResultRecord>& results) const {
+    if (results.empty()) return;
+    std::array<SqlArray, 7> a;
+    for (const auto& each : results) {
+        a[0].add(each.execution);
+        a[1].add(each.opening);
+        a[2].add_or_null(each.result_data);
+        a[3].add_or_null(each.error_data);
+        a[4].add_or_null(each.items);
+        a[5].add(each.sanitised);
+        a[6].add_or_null(each.peer_reference);
+    }
+    Params params;
+    for (auto& array : a) params.add(std::move(array));
+    tx.exec(sql::write_result, params);
+}
+
+void QueueStore::write_input(Tx& tx, const domain::ExecutionId& id, const std::string& input) const {
+    tx.exec(sql::write_input, Params().add(id).add_or_null(input));
+}
+
+QueueStore::Payload QueueStore::payload(Tx& tx, const domain::ExecutionId& id) const {
+    const auto rows = tx.exec(sql::read_payload, Params().add(id));
+    if (rows.empty()) return {};
+    RowReader row(rows, 0);
+    Payload payload;
+    payload.input = row.text();
+    payload.context = row.text();
+    return payload;
+}
+
+std::vector<ChildResult> QueueStore::children(Tx& tx, const std::vector<domain::ExecutionId>& parents) const {
+    const auto rows = tx.exec(sql::children, Params().add(ids_array(parents)));
+    std::vector<ChildResult> children;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        ChildResult child;
+        child.parent = row.id<domain::ExecutionId>();
+        child.id = row.id<domain::ExecutionId>();
+        child.status = domain::parse_status(row.view()).value_or(domain::Status::queued);
+        child.retry_count = row.small();
+        child.result_data = row.text();
+        child.items = row.text();
+        child.error_data = row.text();
+        if (const auto cost = row.maybe_integer()) child.cost = domain::MicroUsd{*cost};
+        child.reason = row.text();
+        children.push_back(std::move(child));
+    }
+    return children;
+}
+
+std::vector<ResultRecord> QueueStore::results(Tx& tx, const std::vector<std::pair<domain::ExecutionId, int>>& of) const {
+    SqlArray ids;
+    SqlArray openings;
+    for (const auto& [id, opening] : of) {
+        ids.add(id);
+        openings.add(opening);
+    }
+    const auto rows = tx.exec(sql::read_results, Params().add(std::move(ids)).add(std::move(openings)));
+    std::vector<ResultRecord> results;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        ResultRecord result;
+        result.execution = row.id<domain::ExecutionId>();
+        result.opening = row.small();
+        result.result_data = row.text();
+        result.error_data = row.text();
+        result.items = row.text();
+        result.sanitised = row.flag();
+        result.peer_reference = row.text();
+        results.push_back(std::move(result));
+    }
+    return results;
+}
+
+std::vector<LevelCount> QueueStore::count_levels(Tx& tx) const {
+    const auto rows = tx.exec(sql::count_levels);
+    std::vector<LevelCount> counts;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        LevelCount each;
+        each.lane.organization_id = row.text();
+        each.lane.workflow_type = row.text();
+        each.priority = row.small();
+        each.count = static_cast<std::size_t>(row.integer());
+        counts.push_back(std::move(each));
+    }
+    return counts;
+}
+
+std::vector<Entry> QueueStore::load_level(Tx& tx, const domain::Lane& lane, const Order::Refill& refill) const {
+    const auto rows = tx.exec(sql::load_level, Params()
+                                                   .add(lane.organization_id)
+                                                   .add(lane.workflow_type)
+                                                   .add(refill.priority)
+                                                   .add(refill.after_created_at)
+                                                   .add(refill.after_id)
+                                                   .add(static_cast<std::int64_t>(refill.count)));
+    std::vector<Entry> entries;
+    entries.reserve(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        Entry entry;
+        entry.id = row.id<domain::ExecutionId>();
+        entry.priority = refill.priority;
+        entry.created_at = row.time();
+        entry.ready_at = row.time();
+        entry.key = row.text();
+        entry.seq = row.small();
+        entries.push_back(std::move(entry));
+    }
+    return entries;
+}
+
+std::vector<LockedExecution> QueueStore::load_gated(Tx& tx) const { return read_locked(tx.exec(sql::load_gated)); }
+
+std::vector<domain::ExecutionId> QueueStore::first_by_table(Tx& tx, const domain::Lane& lane, int most, domain::TimePoint now) const {
+    const auto rows = tx.exec(sql::first_by_table, Params().add(lane.organization_id).add(lane.workflow_type).add(most).add(now));
+    std::vector<domain::ExecutionId> ids;
+    for (std::size_t i = 0; i < rows.size(); ++i) ids.push_back(RowReader(rows, i).id<domain::ExecutionId>());
+    return ids;
+}
+
+std::vector<LockedExecution> QueueStore::load_unsettled(Tx& tx) const { return read_locked(tx.exec(sql::load_unsettled)); }
+
+std::vector<domain::ExecutionId> QueueStore::due(Tx& tx, domain::TimePoint now, int most) const {
+    const auto rows = tx.exec(sql::due_executions, Params().add(now).add(most));
+    std::vector<domain::ExecutionId> ids;
+    for (std::size_t i = 0; i < rows.size(); ++i) ids.push_back(RowReader(rows, i).id<domain::ExecutionId>());
+    return ids;
+}
+
+std::optional<domain::TimePoint> QueueStore::next_due(Tx& tx) const {
+    const auto rows = tx.exec(sql::next_due);
+    return RowReader(rows, 0).maybe_time();
+}
+
+}

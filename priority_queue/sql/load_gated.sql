@@ -1,0 +1,2 @@
+select @execution_columns@, now()
+from executions e where e.gate is not null

@@ -1,0 +1,1 @@
+select min(due_at) from executions where due_at is not null

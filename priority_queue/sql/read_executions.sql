@@ -1,0 +1,2 @@
+select @execution_columns@, now()
+from executions e where e.execution_id = any($1::uuid[])

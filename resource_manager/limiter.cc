@@ -1,0 +1,98 @@
+#include "resource_manager/limiter.h"
+
+#include <algorithm>
+
+namespace impresario::resource_manager {
+
+using domain::Demand;
+using domain::Gate;
+using domain::GateKind;
+using domain::TimePoint;
+
+std::optional<Gate> Pause::check(const Demand&, TimePoint now) const {
+    if (until && *until <= now) return std::nullopt;
+    Gate gate{GateKind::paused, subject, {}, {}, until};
+    gate.detail = reason.empty() ? "paused" : reason;
+    if (!by.empty()) gate.detail += " (by " + by + ")";
+    gate.detail += until ? "; until " + domain::rfc3339(*until) : "; until it is resumed";
+    return gate;
+}
+
+std::optional<Gate> Concurrency::check(const Demand&, TimePoint) const {
+    if (in_use < limit) return std::nullopt;
+    return Gate{GateKind::concurrency,
+                subject,
+                std::to_string(in_use) + " of " + std::to_string(limit) + " are running; the next end lets one in",
+                {{"in_use", std::to_string(in_use)}, {"limit", std::to_string(limit)}},
+                std::nullopt};
+}
+
+std::optional<Gate> KeyConcurrency::check(const Demand& demand, TimePoint) const {
+    if (demand.concurrency_key.empty()) return std::nullopt;
+    int used = 0;
+    if (const auto found = in_use->find(demand.concurrency_key); found != in_use->end()) used = found->second;
+    if (const auto found = taken.find(demand.concurrency_key); found != taken.end()) used += found->second;
+    if (used < limit) return std::nullopt;
+    return Gate{GateKind::key_concurrency,
+                demand.concurrency_key,
+                std::to_string(used) + " of " + std::to_string(limit) + " are running with " + pointer + " = " +
+                    demand.concurrency_key + "; the next end lets one in",
+                {{"in_use", std::to_string(used)}, {"limit", std::to_string(limit)}},
+                std::nullopt};
+}
+
+void KeyConcurrency::take(const Demand& demand, Granted&, TimePoint) {
+    if (!demand.concurrency_key.empty()) ++taken[demand.concurrency_key];
+}
+
+namespace {
+bool held(const EndpointLoad& endpoint, TimePoint now) { return endpoint.held_until && *endpoint.held_until > now; }
+
+const EndpointLoad* least_loaded(const std::vector<EndpointLoad>& endpoints, TimePoint now) {
+    const EndpointLoad* best = nullptr;
+    for (const auto& each : endpoints) {
+        if (held(each, now) || each.in_flight >= each.window) continue;
+        if (!best) {
+            best = &each;
+            continue;
+        }
+        // in_flight / weight, compared without dividing.
+        const auto here = static_cast<std::int64_t>(each.in_flight) * best->weight;
+        const auto there = static_cast<std::int64_t>(best->in_flight) * each.weight;
+        if (here < there || (here == there && each.weight > best->weight)) best = &each;
+    }
+    return best;
+}
+}
+
+std::optional<Gate> Endpoints::check(const Demand&, TimePoint now) const {
+    if (endpoints.empty())
+        return Gate{GateKind::endpoint, subject, "the workflow type has no endpoint; give it one with PUT /v1/workflow-types/" + subject, {}, std::nullopt};
+    if (least_loaded(endpoints, now)) return std::nullopt;
+    const EndpointLoad* first = nullptr;
+    for (const auto& each : endpoints)
+        if (held(each, now) && (!first || *each.held_until < *first->held_until)) first = &each;
+    const bool all_held = std::all_of(endpoints.begin(), endpoints.end(), [&](const auto& each) { return held(each, now); });
+    if (all_held)
+        return Gate{GateKind::endpoint, first->url, first->held_detail + "; tried again at " + domain::rfc3339(*first->held_until), {}, first->held_until};
+    int in_flight = 0;
+    int window = 0;
+    for (const auto& each : endpoints) {
+        if (held(each, now)) continue;
+        in_flight += each.in_flight;
+        window += each.window;
+    }
+    return Gate{GateKind::endpoint,
+                subject,
+                std::to_string(in_flight) + " requests are under way, as many as the endpoint takes now; the next answer lets one in",
+                {{"in_flight", std::to_string(in_flight)}, {"limit", std::to_string(window)}},
+                std::nullopt};
+}
+
+void Endpoints::take(const Demand&, Granted& granted, TimePoint now) {
+    const auto* best = least_loaded(endpoints, now);
+    granted.endpoint = best->id;
+    ++endpoints[static_cast<std::size_t>(best - endpoints.data())].in_flight;
+}
+
+}

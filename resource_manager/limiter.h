@@ -1,0 +1,88 @@
+#pragma once
+// The things that may stop an execution now, each as a value. A limiter is asked (`check`), and when all have agreed it
+// is charged (`take`). Pure.
+//
+// A new kind (provider, budget, breaker, memory) is a struct with these two members and `kWholeLane`, added to the
+// variant; nothing else changes.
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "domain/demand.h"
+#include "domain/gate.h"
+#include "domain/id.h"
+#include "domain/time.h"
+
+namespace impresario::resource_manager {
+
+/// What a granted execution has been given.
+struct Granted {
+    domain::EndpointId endpoint;
+};
+
+/// Stopped by hand: a lane, an organization, everything; or a type that is switched off.
+struct Pause {
+    static constexpr bool kWholeLane = true;
+    std::string subject;
+    std::string reason;
+    std::string by;
+    std::optional<domain::TimePoint> until;
+
+    std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
+    void take(const domain::Demand&, Granted&, domain::TimePoint) {}
+};
+
+/// At most `limit` at once in a lane.
+struct Concurrency {
+    static constexpr bool kWholeLane = true;
+    std::string subject;
+    int limit = 0;
+    int in_use = 0;
+
+    std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
+    void take(const domain::Demand&, Granted&, domain::TimePoint) { ++in_use; }
+};
+
+/// At most `limit` at once for each value of a key taken from the input.
+struct KeyConcurrency {
+    static constexpr bool kWholeLane = false;
+    std::string pointer;
+    int limit = 1;
+    /// Slots in use by key; borrowed from whoever made the snapshot.
+    const std::unordered_map<std::string, int>* in_use = nullptr;
+    /// Taken since.
+    std::unordered_map<std::string, int> taken;
+
+    std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
+    void take(const domain::Demand& demand, Granted&, domain::TimePoint);
+};
+
+/// One address of a workflow type and how busy it is.
+struct EndpointLoad {
+    domain::EndpointId id;
+    std::string url;
+    int weight = 1;
+    /// Requests under way to it.
+    int in_flight = 0;
+    /// How many may be: grows while it accepts, shrinks to one probe after trouble.
+    int window = 1;
+    std::optional<domain::TimePoint> held_until;
+    std::string held_detail;
+};
+
+/// Picks the least loaded healthy endpoint, by weight.
+struct Endpoints {
+    static constexpr bool kWholeLane = true;
+    std::string subject;
+    std::vector<EndpointLoad> endpoints;
+
+    std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
+    void take(const domain::Demand&, Granted& granted, domain::TimePoint now);
+};
+
+using Limiter = std::variant<Pause, Concurrency, KeyConcurrency, Endpoints>;
+
+}

@@ -1,0 +1,236 @@
+#include "subworkflows/catalogue_store.h"
+
+#include <charconv>
+
+#include "platform/log.h"
+#include "subworkflows/workflow_type_json.h"
+#include "subworkflows_sql.h"
+
+namespace impresario::subworkflows {
+
+using platform::Params;
+using platform::RowReader;
+using platform::SqlArray;
+using platform::Tx;
+
+namespace {
+std::string context_of(const domain::Lane& lane, std::string_view what) { return "type/" + lane.text() + "/" + std::string(what); }
+
+std::vector<std::string> split(std::string_view text) {
+    std::vector<std::string> parts;
+    while (!text.empty()) {
+        const auto comma = text.find(',');
+        parts.emplace_back(text.substr(0, comma));
+        text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
+    }
+    return parts;
+}
+
+std::int64_t whole_seconds(domain::Duration length) {
+    return std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(length).count());
+}
+}
+
+std::int64_t CatalogueStore::version(Tx& tx) const {
+    const auto rows = tx.exec(sql::catalogue_version);
+    return RowReader(rows, 0).integer();
+}
+
+Catalogue CatalogueStore::load(Tx& tx) const {
+    Catalogue catalogue;
+    catalogue.version = version(tx);
+    const auto types = tx.exec(sql::load_types);
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        RowReader row(types, i);
+        WorkflowType type;
+        type.lane.organization_id = row.text();
+        type.lane.workflow_type = row.text();
+        type.lane_id = row.id<domain::LaneId>();
+        type.enabled = row.flag();
+        type.importance = parse_importance(row.view()).value_or(Importance::normal);
+        type.timeout = std::chrono::seconds{row.integer()};
+        type.max_runtime = std::chrono::seconds{row.integer()};
+        if (const auto most = row.maybe_integer()) type.max_concurrency = static_cast<int>(*most);
+        type.concurrency_key = row.text();
+        type.concurrency_key_limit = row.small();
+        type.max_wait = std::chrono::seconds{row.integer()};
+        const std::string policy = row.text();
+        type.retry = stored_retry_policy(policy, row.small());
+        type.retry_rejected = row.flag();
+        type.accept_late = row.flag();
+        type.unknown_statuses.clear();
+        for (const auto& status : split(row.view())) type.unknown_statuses.push_back(std::atoi(status.c_str()));
+        if (const auto cost = row.maybe_integer()) type.cost_estimate = domain::MicroUsd{*cost};
+        type.calls = stored_call_estimates(row.view());
+        const auto open = [&](std::string_view sealed, std::string_view what) -> std::optional<domain::Secret> {
+            if (sealed.empty()) return std::nullopt;
+            auto secret = keys_.open(sealed, context_of(type.lane, what));
+            if (!secret)
+                platform::log::error("a secret was sealed under another hub key",
+                                     {{"lane", type.lane.text()}, {"secret", what}, {"next", "give the hub its old key as well, or set the secret again"}});
+            return secret;
+        };
+        if (auto bearer = open(row.view(), "bearer")) type.bearer = *std::move(bearer);
+        if (const auto headers = open(row.view(), "headers")) type.headers = stored_headers(headers->reveal());
+        for (const auto& sealed : split(row.view()))
+            if (auto secret = open(sealed, "signing")) type.signing.push_back(*std::move(secret));
+        type.source = row.text();
+        type.version = row.small();
+        type.updated_at = row.time();
+        auto lane = type.lane;
+        catalogue.types.emplace(std::move(lane), std::move(type));
+    }
+    const auto endpoints = tx.exec(sql::load_endpoints);
+    for (std::size_t i = 0; i < endpoints.size(); ++i) {
+        RowReader row(endpoints, i);
+        domain::Lane lane;
+        lane.organization_id = row.text();
+        lane.workflow_type = row.text();
+        Endpoint endpoint;
+        endpoint.id = row.id<domain::EndpointId>();
+        endpoint.url = row.text();
+        endpoint.weight = row.small();
+        endpoint.status_url = row.text();
+        endpoint.max_in_flight = row.small();
+        if (row.null()) {
+            row.skip();
+        } else {
+            endpoint.deduplicates = row.flag();
+        }
+        endpoint.learnt_deduplicates = row.flag();
+        endpoint.held_until = row.maybe_time();
+        endpoint.held_since = row.maybe_time();
+        endpoint.held_reason = row.text();
+        endpoint.held_detail = row.text();
+        endpoint.holds = row.small();
+        if (const auto type = catalogue.types.find(lane); type != catalogue.types.end()) type->second.endpoints.push_back(std::move(endpoint));
+    }
+    const auto pauses = tx.exec(sql::load_pauses);
+    for (std::size_t i = 0; i < pauses.size(); ++i) {
+        RowReader row(pauses, i);
+        PauseRecord pause;
+        pause.organization_id = row.text();
+        pause.workflow_type = row.text();
+        pause.reason = row.text();
+        pause.by = row.text();
+        pause.since = row.time();
+        pause.until = row.maybe_time();
+        catalogue.pauses.push_back(std::move(pause));
+    }
+    return catalogue;
+}
+
+bool CatalogueStore::put(Tx& tx, const WorkflowType& type) const {
+    const auto& lane = type.lane;
+    SqlArray statuses;
+    for (const int status : type.unknown_statuses) statuses.add(status);
+    SqlArray signing;
+    for (const auto& secret : type.signing) signing.add(keys_.seal(secret, context_of(lane, "signing")));
+    Params params;
+    params.add(lane.organization_id)
+        .add(lane.workflow_type)
+        .add(type.enabled)
+        .add(subworkflows::name(type.importance))
+        .add(whole_seconds(type.timeout))
+        .add(whole_seconds(type.max_runtime));
+    if (type.max_concurrency) {
+        params.add(*type.max_concurrency);
+    } else {
+        params.null();
+    }
+    params.add_or_null(type.concurrency_key)
+        .add(type.concurrency_key_limit)
+        .add(whole_seconds(type.max_wait))
+        .add(retry_policy_json(type.retry))
+        .add(type.retry.max_retries)
+        .add(type.retry_rejected)
+        .add(type.accept_late)
+        .add(std::move(statuses));
+    if (type.cost_estimate) {
+        params.add(*type.cost_estimate);
+    } else {
+        params.null();
+    }
+    params.add(call_estimates_json(type.calls));
+    if (type.bearer.empty()) {
+        params.null();
+    } else {
+        params.add(keys_.seal(type.bearer, context_of(lane, "bearer")));
+    }
+    if (type.headers.empty()) {
+        params.null();
+    } else {
+        params.add(keys_.seal(domain::Secret(headers_json(type.headers)), context_of(lane, "headers")));
+    }
+    params.add(std::move(signing)).add(type.source);
+    const auto rows = tx.exec(sql::put_type, params);
+    const bool created = RowReader(rows, 0).flag();
+
+    SqlArray urls;
+    SqlArray weights;
+    SqlArray status_urls;
+    SqlArray in_flight;
+    SqlArray deduplicates;
+    for (const auto& endpoint : type.endpoints) {
+        urls.add(endpoint.url);
+        weights.add(endpoint.weight);
+        status_urls.add_or_null(endpoint.status_url);
+        in_flight.add(endpoint.max_in_flight);
+        deduplicates.add(endpoint.deduplicates);
+    }
+    tx.exec(sql::put_endpoints, Params()
+                                    .add(lane.organization_id)
+                                    .add(lane.workflow_type)
+                                    .add(std::move(urls))
+                                    .add(std::move(weights))
+                                    .add(std::move(status_urls))
+                                    .add(std::move(in_flight))
+                                    .add(std::move(deduplicates)));
+    return created;
+}
+
+CatalogueStore::Deleted CatalogueStore::remove(Tx& tx, const domain::Lane& lane) const {
+    const Params params = Params().add(lane.organization_id).add(lane.workflow_type);
+    if (tx.exec(sql::delete_type, params).affected() == 1) return Deleted::done;
+    return next_lane_seq(tx, lane) ? Deleted::in_use : Deleted::unknown;
+}
+
+void CatalogueStore::set_signing(Tx& tx, const domain::Lane& lane, const std::vector<domain::Secret>& secrets) const {
+    SqlArray sealed;
+    for (const auto& secret : secrets) sealed.add(keys_.seal(secret, context_of(lane, "signing")));
+    tx.exec(sql::rotate_signing, Params().add(lane.organization_id).add(lane.workflow_type).add(std::move(sealed)));
+}
+
+void CatalogueStore::pause(Tx& tx, const PauseRecord& pause) const {
+    tx.exec(sql::pause, Params().add(pause.organization_id).add(pause.workflow_type).add(pause.reason).add(pause.by).add(pause.until));
+}
+
+bool CatalogueStore::resume(Tx& tx, const std::string& organization_id, const std::string& workflow_type) const {
+    return tx.exec(sql::resume, Params().add(organization_id).add(workflow_type)).affected() > 0;
+}
+
+void CatalogueStore::hold_endpoint(Tx& tx, const Endpoint& endpoint) const {
+    tx.exec(sql::hold_endpoint, Params()
+                                    .add(endpoint.id)
+                                    .add(endpoint.held_until)
+                                    .add(endpoint.held_since)
+                                    .add_or_null(endpoint.held_reason)
+                                    .add_or_null(endpoint.held_detail)
+                                    .add(endpoint.holds));
+}
+
+void CatalogueStore::learn_deduplicates(Tx& tx, const domain::EndpointId& id) const {
+    tx.exec(sql::learn_deduplicates, Params().add(id));
+}
+
+std::optional<CatalogueStore::StreamPlace> CatalogueStore::next_lane_seq(Tx& tx, const domain::Lane& lane) const {
+    const auto rows = tx.exec(sql::lane_event_seq, Params().add(lane.organization_id).add(lane.workflow_type));
+    if (rows.empty()) return std::nullopt;
+    RowReader row(rows, 0);
+    StreamPlace place;
+    place.lane = row.id<domain::LaneId>();
+    place.seq = row.small();
+    return place;
+}
+
+}

@@ -1,0 +1,45 @@
+#pragma once
+// The catalogue in the database. Borrows a transaction, never opens one.
+
+#include <optional>
+#include <string>
+
+#include "platform/crypto.h"
+#include "platform/sql.h"
+#include "subworkflows/catalogue.h"
+
+namespace impresario::subworkflows {
+
+class CatalogueStore {
+  public:
+    /// `keys` opens and seals the secrets; it must outlive the store. Any thread.
+    explicit CatalogueStore(const platform::KeyRing& keys) : keys_(keys) {}
+
+    std::int64_t version(platform::Tx& tx) const;
+    Catalogue load(platform::Tx& tx) const;
+
+    /// True when it was created, false when replaced.
+    bool put(platform::Tx& tx, const WorkflowType& type) const;
+    enum class Deleted { done, unknown, in_use };
+    Deleted remove(platform::Tx& tx, const domain::Lane& lane) const;
+    void set_signing(platform::Tx& tx, const domain::Lane& lane, const std::vector<domain::Secret>& secrets) const;
+
+    void pause(platform::Tx& tx, const PauseRecord& pause) const;
+    /// False when it was not paused.
+    bool resume(platform::Tx& tx, const std::string& organization_id, const std::string& workflow_type) const;
+
+    void hold_endpoint(platform::Tx& tx, const Endpoint& endpoint) const;
+    void learn_deduplicates(platform::Tx& tx, const domain::EndpointId& id) const;
+
+    /// Takes the next number of a lane's stream; nullopt when the lane is gone.
+    struct StreamPlace {
+        domain::LaneId lane;
+        int seq = 0;
+    };
+    std::optional<StreamPlace> next_lane_seq(platform::Tx& tx, const domain::Lane& lane) const;
+
+  private:
+    const platform::KeyRing& keys_;
+};
+
+}

@@ -1,0 +1,1 @@
+update endpoints set held_until = $2, held_since = $3, held_reason = $4, held_detail = $5, holds = $6 where endpoint_id = $1

@@ -1,0 +1,1 @@
+select organization_id, workflow_type, reason, paused_by, since, until_at from pauses

@@ -1,0 +1,15 @@
+-- Creates or replaces. The lane's stream number survives, so that its events stay without gaps.
+insert into workflow_types (organization_id, name, enabled, importance, timeout_seconds, max_runtime_seconds,
+    max_concurrency, concurrency_key, concurrency_key_limit, max_wait_seconds, retry_policy, max_retries, retry_rejected,
+    accept_late, unknown_statuses, cost_estimate_microusd, call_estimates, bearer_sealed, headers_sealed, signing_sealed, source)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::jsonb, $12, $13, $14, $15::integer[], $16, $17::jsonb, $18, $19, $20::text[], $21)
+on conflict (organization_id, name) do update set
+    enabled = excluded.enabled, importance = excluded.importance, timeout_seconds = excluded.timeout_seconds,
+    max_runtime_seconds = excluded.max_runtime_seconds, max_concurrency = excluded.max_concurrency,
+    concurrency_key = excluded.concurrency_key, concurrency_key_limit = excluded.concurrency_key_limit,
+    max_wait_seconds = excluded.max_wait_seconds, retry_policy = excluded.retry_policy, max_retries = excluded.max_retries,
+    retry_rejected = excluded.retry_rejected, accept_late = excluded.accept_late, unknown_statuses = excluded.unknown_statuses,
+    cost_estimate_microusd = excluded.cost_estimate_microusd, call_estimates = excluded.call_estimates,
+    bearer_sealed = excluded.bearer_sealed, headers_sealed = excluded.headers_sealed, signing_sealed = excluded.signing_sealed,
+    source = excluded.source, version = workflow_types.version + 1, updated_at = now()
+returning (xmax = 0) as created

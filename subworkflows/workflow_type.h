@@ -1,0 +1,98 @@
+#pragma once
+// A registered sub-workflow: where it is, how it is asked, what it may use. Data, not an enum.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "domain/id.h"
+#include "domain/lane.h"
+#include "domain/money.h"
+#include "domain/retry.h"
+#include "domain/secret.h"
+#include "domain/time.h"
+
+namespace impresario::subworkflows {
+
+struct Endpoint {
+    domain::EndpointId id;
+    std::string url;
+    int weight = 1;
+    /// Asked about an attempt whose start is unknown; `{execution_id}` is replaced. Empty: there is none.
+    std::string status_url;
+    /// Most requests under way at once.
+    int max_in_flight = 64;
+    /// Declared by the operator; nullopt: what it has answered counts (learnt_deduplicates).
+    std::optional<bool> deduplicates;
+    bool learnt_deduplicates = false;
+
+    std::optional<domain::TimePoint> held_until;
+    std::optional<domain::TimePoint> held_since;
+    std::string held_reason;
+    std::string held_detail;
+    /// How often in a row it was held: the wait doubles with it.
+    int holds = 0;
+
+    /// Whether the same webhook-id sent twice is certain to run once.
+    bool known_to_deduplicate() const { return deduplicates.value_or(learnt_deduplicates); }
+};
+
+/// What one execution is expected to ask of a provider.
+struct CallEstimate {
+    std::string provider;
+    std::int64_t calls = 0;
+    std::int64_t tokens = 0;
+    std::optional<domain::MicroUsd> cost;
+};
+
+enum class Importance { critical, high, normal, low };
+std::string_view name(Importance importance);
+std::optional<Importance> parse_importance(std::string_view text);
+
+struct WorkflowType {
+    domain::Lane lane;
+    domain::LaneId lane_id;
+    bool enabled = true;
+    Importance importance = Importance::normal;
+    domain::Duration timeout = std::chrono::seconds{300};
+    /// No heartbeat extends an attempt beyond this.
+    domain::Duration max_runtime = std::chrono::hours{1};
+    /// Running at once; nullopt: as many as the endpoints take.
+    std::optional<int> max_concurrency;
+    /// JSON pointer into the input, "" for none; at most `concurrency_key_limit` run at once for each value there.
+    std::string concurrency_key;
+    int concurrency_key_limit = 1;
+    domain::Duration max_wait = std::chrono::hours{4};
+    domain::RetryPolicy retry;
+    /// Other 4xx than the endpoint's own faults are tried again instead of going to the dead letters.
+    bool retry_rejected = false;
+    /// A result that comes after its deadline is taken while no newer attempt lives.
+    bool accept_late = false;
+    /// Statuses after which the peer may have started (protocol R7).
+    std::vector<int> unknown_statuses{502, 504, 520, 521, 522, 523, 524};
+    std::optional<domain::MicroUsd> cost_estimate;
+    std::vector<CallEstimate> calls;
+
+    /// Sent as `Authorization: Bearer`; empty: none.
+    domain::Secret bearer;
+    /// whsec_…; two while one is being replaced.
+    std::vector<domain::Secret> signing;
+    /// Static headers; their values may be secret and are treated so.
+    std::vector<std::pair<std::string, domain::Secret>> headers;
+
+    std::vector<Endpoint> endpoints;
+    std::string source = "api";
+    int version = 1;
+    domain::TimePoint updated_at;
+
+    const Endpoint* endpoint(const domain::EndpointId& id) const;
+};
+
+/// Everything that is wrong with a definition, each as a JSON pointer and a sentence; empty when it is good.
+struct DefinitionFault {
+    std::string pointer;
+    std::string what;
+};
+std::vector<DefinitionFault> check(const WorkflowType& type);
+
+}

@@ -1,0 +1,433 @@
+#include "subworkflows/workflow_type_json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "platform/json_text.h"
+
+namespace impresario::subworkflows {
+
+using nlohmann::json;
+using domain::Duration;
+using Faults = std::vector<DefinitionFault>;
+
+namespace {
+
+Duration from_seconds(double seconds) { return Duration{static_cast<std::int64_t>(std::llround(seconds * 1e6))}; }
+double to_seconds(Duration length) { return static_cast<double>(length.count()) / 1e6; }
+
+/// A whole number of seconds is written as one.
+json seconds_json(Duration length) {
+    if (length.count() % 1000000 == 0) return length.count() / 1000000;
+    return to_seconds(length);
+}
+
+/// Reads members by name, notes what is wrong, and at the end what nobody asked for.
+class Members {
+  public:
+    Members(const json& object, std::string at, Faults& faults) : object_(object), at_(std::move(at)), faults_(faults) {}
+
+    const json* find(const char* name) {
+        known_.insert(name);
+        const auto found = object_.find(name);
+        return found == object_.end() ? nullptr : &*found;
+    }
+    bool has(const char* name) { return find(name) != nullptr; }
+    std::string at(const char* name) const { return at_ + "/" + name; }
+
+    void wrong(const char* name, std::string what) { faults_.push_back({at(name), std::move(what)}); }
+
+    void text(const char* name, std::string& into) {
+        if (const json* value = find(name)) {
+            if (value->is_null()) {
+                into.clear();
+            } else if (value->is_string()) {
+                into = value->get<std::string>();
+            } else {
+                wrong(name, "must be a string");
+            }
+        }
+    }
+    void flag(const char* name, bool& into) {
+        if (const json* value = find(name)) {
+            if (value->is_boolean()) {
+                into = value->get<bool>();
+            } else {
+                wrong(name, "must be true or false");
+            }
+        }
+    }
+    void whole(const char* name, int& into) {
+        if (const json* value = find(name)) {
+            if (value->is_number_integer() && value->get<std::int64_t>() >= -1'000'000'000 && value->get<std::int64_t>() <= 1'000'000'000) {
+                into = value->get<int>();
+            } else {
+                wrong(name, "must be a whole number");
+            }
+        }
+    }
+    void real(const char* name, double& into) {
+        if (const json* value = find(name)) {
+            if (value->is_number()) {
+                into = value->get<double>();
+            } else {
+                wrong(name, "must be a number");
+            }
+        }
+    }
+    void seconds(const char* name, Duration& into) {
+        if (const json* value = find(name)) {
+            if (value->is_number() && std::fabs(value->get<double>()) < 1e9) {
+                into = from_seconds(value->get<double>());
+            } else {
+                wrong(name, "must be a number of seconds");
+            }
+        }
+    }
+    void nothing_else() {
+        for (const auto& [key, value] : object_.items())
+            if (!known_.contains(key)) faults_.push_back({at_ + "/" + platform::pointer_token(key), "is not a member of this object"});
+    }
+
+  private:
+    const json& object_;
+    std::string at_;
+    Faults& faults_;
+    std::set<std::string> known_;
+};
+
+/// From the digits as they came: the tree holds numbers as double.
+std::optional<domain::MicroUsd> money(std::string_view body, const std::string& at, Faults& faults) {
+    const auto raw = platform::json_at(body, at);
+    if (!raw || platform::json_type(*raw) == platform::JsonType::null) return std::nullopt;
+    const auto parsed = domain::parse_money(platform::json_string(*raw));
+    if (!parsed) {
+        faults.push_back({at, std::string(domain::explain(parsed.error()))});
+        return std::nullopt;
+    }
+    return parsed->amount;
+}
+
+void read_retry_policy(const json& value, domain::RetryPolicy& policy, Faults& faults) {
+    if (value.is_string()) {
+        const auto named = domain::named_retry_policy(value.get<std::string>());
+        if (named) {
+            policy = *named;
+        } else {
+            faults.push_back({"/retry_policy", "must be master, engine, playbook, none, or an object"});
+        }
+        return;
+    }
+    if (!value.is_object()) {
+        faults.push_back({"/retry_policy", "must be master, engine, playbook, none, or an object"});
+        return;
+    }
+    Members members(value, "/retry_policy", faults);
+    policy = domain::RetryPolicy{"custom", 3, {}, std::chrono::seconds{60}, 2.0, std::chrono::hours{24}, 0.1, 0.4};
+    std::string named;
+    members.text("name", named);
+    if (const auto known = domain::named_retry_policy(named)) {
+        policy = *known;
+    } else if (!named.empty()) {
+        policy.name = named;
+    }
+    members.whole("max_retries", policy.max_retries);
+    members.seconds("base_seconds", policy.base);
+    members.real("factor", policy.factor);
+    members.seconds("cap_seconds", policy.cap);
+    if (const json* steps = members.find("steps_seconds")) {
+        policy.steps.clear();
+        if (!steps->is_array() || steps->size() > 100) members.wrong("steps_seconds", "must be an array of at most 100 waits");
+        if (steps->is_array())
+            for (const auto& step : *steps) {
+                if (step.is_number() && std::fabs(step.get<double>()) < 1e9) {
+                    policy.steps.push_back(from_seconds(step.get<double>()));
+                } else {
+                    members.wrong("steps_seconds", "must hold numbers of seconds");
+                }
+            }
+    }
+    if (const json* jitter = members.find("jitter")) {
+        if (jitter->is_array() && jitter->size() == 2 && (*jitter)[0].is_number() && (*jitter)[1].is_number()) {
+            policy.jitter_low = (*jitter)[0].get<double>();
+            policy.jitter_high = (*jitter)[1].get<double>();
+        } else {
+            members.wrong("jitter", "must be two numbers");
+        }
+    }
+    members.nothing_else();
+}
+
+void read_endpoints(const json& value, WorkflowType& type, const WorkflowType* existing, Faults& faults) {
+    type.endpoints.clear();
+    if (!value.is_array()) {
+        faults.push_back({"/endpoints", "must be an array"});
+        return;
+    }
+    for (std::size_t i = 0; i < value.size(); ++i) {
+        const std::string at = "/endpoints/" + std::to_string(i);
+        Endpoint endpoint;
+        if (value[i].is_string()) {
+            endpoint.url = value[i].get<std::string>();
+        } else if (value[i].is_object()) {
+            Members members(value[i], at, faults);
+            members.text("url", endpoint.url);
+            members.whole("weight", endpoint.weight);
+            members.text("status_url", endpoint.status_url);
+            members.whole("max_in_flight", endpoint.max_in_flight);
+            if (const json* deduplicates = members.find("deduplicates")) {
+                if (deduplicates->is_boolean()) {
+                    endpoint.deduplicates = deduplicates->get<bool>();
+                } else if (!deduplicates->is_null()) {
+                    members.wrong("deduplicates", "must be true, false, or null when it is not known");
+                }
+            }
+            // What the hub shows about an endpoint may be sent back and is passed over.
+            for (const char* shown : {"endpoint_id", "held_until", "held_reason", "held_detail", "learnt_deduplicates"}) members.find(shown);
+            members.nothing_else();
+        } else {
+            faults.push_back({at, "must be a URL or an object with url"});
+            continue;
+        }
+        // The same address keeps its id and what is known about it.
+        if (existing)
+            for (const auto& before : existing->endpoints)
+                if (before.url == endpoint.url) {
+                    endpoint.id = before.id;
+                    endpoint.learnt_deduplicates = before.learnt_deduplicates;
+                }
+        type.endpoints.push_back(std::move(endpoint));
+    }
+}
+
+}
+
+domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, const domain::Lane& lane, const WorkflowType* existing) {
+    Faults faults;
+    if (const auto checked = platform::check_json(text); !checked) return Faults{{checked.error().pointer, checked.error().what}};
+    const json body = json::parse(text, nullptr, false);
+    if (!body.is_object()) return Faults{{"", "must be a JSON object"}};
+
+    WorkflowType type;
+    type.lane = lane;
+    type.retry = *domain::named_retry_policy("master");
+    if (existing) {
+        type.lane_id = existing->lane_id;
+        type.bearer = existing->bearer;
+        type.signing = existing->signing;
+        type.headers = existing->headers;
+        type.version = existing->version;
+    }
+
+    Members members(body, "", faults);
+    std::string name = lane.workflow_type;
+    members.text("name", name);
+    if (name != lane.workflow_type) members.wrong("name", "must be the name in the address");
+    members.flag("enabled", type.enabled);
+    std::string importance(subworkflows::name(type.importance));
+    members.text("importance", importance);
+    if (const auto known = parse_importance(importance)) {
+        type.importance = *known;
+    } else {
+        members.wrong("importance", "must be critical, high, normal or low");
+    }
+    members.seconds("timeout_seconds", type.timeout);
+    type.max_runtime = std::max<Duration>(type.max_runtime, type.timeout);
+    members.seconds("max_runtime_seconds", type.max_runtime);
+    members.seconds("max_wait_seconds", type.max_wait);
+    if (const json* most = members.find("max_concurrency"); most && !most->is_null()) {
+        type.max_concurrency = 0;
+        members.whole("max_concurrency", *type.max_concurrency);
+    }
+    members.text("concurrency_key", type.concurrency_key);
+    members.whole("concurrency_key_limit", type.concurrency_key_limit);
+    if (const json* policy = members.find("retry_policy")) read_retry_policy(*policy, type.retry, faults);
+    members.flag("retry_rejected", type.retry_rejected);
+    members.flag("accept_late", type.accept_late);
+    if (const json* statuses = members.find("unknown_statuses")) {
+        type.unknown_statuses.clear();
+        if (!statuses->is_array()) members.wrong("unknown_statuses", "must be an array of statuses");
+        if (statuses->is_array())
+            for (const auto& status : *statuses) type.unknown_statuses.push_back(status.is_number_integer() ? status.get<int>() : 0);
+    }
+    if (members.has("cost_estimate_usd")) type.cost_estimate = money(text, "/cost_estimate_usd", faults);
+    if (const json* calls = members.find("call_estimates")) {
+        if (!calls->is_array()) members.wrong("call_estimates", "must be an array");
+        for (std::size_t i = 0; calls->is_array() && i < calls->size(); ++i) {
+            const std::string at = "/call_estimates/" + std::to_string(i);
+            if (!(*calls)[i].is_object()) {
+                faults.push_back({at, "must be an object"});
+                continue;
+            }
+            Members each((*calls)[i], at, faults);
+            CallEstimate estimate;
+            int number = 0;
+            int tokens = 0;
+            each.text("provider", estimate.provider);
+            each.whole("calls", number);
+            each.whole("tokens", tokens);
+            if (estimate.provider.empty()) each.wrong("provider", "is missing");
+            if (number < 0) each.wrong("calls", "must not be negative");
+            if (tokens < 0) each.wrong("tokens", "must not be negative");
+            estimate.calls = number;
+            estimate.tokens = tokens;
+            if (each.has("cost_usd")) estimate.cost = money(text, at + "/cost_usd", faults);
+            each.nothing_else();
+            type.calls.push_back(std::move(estimate));
+        }
+    }
+    if (const json* bearer = members.find("bearer")) {
+        if (bearer->is_null()) {
+            type.bearer = {};
+        } else if (bearer->is_string()) {
+            type.bearer = domain::Secret(bearer->get<std::string>());
+            if (bearer->get_ref<const std::string&>().find_first_of("\r\n") != std::string::npos) members.wrong("bearer", "must be one line");
+        } else {
+            members.wrong("bearer", "must be a string, or null for none");
+        }
+    }
+    if (const json* secrets = members.find("signing_secrets")) {
+        type.signing.clear();
+        if (!secrets->is_array() && !secrets->is_null()) members.wrong("signing_secrets", "must be an array of whsec_ secrets");
+        if (secrets->is_array())
+            for (const auto& secret : *secrets) type.signing.emplace_back(secret.is_string() ? secret.get<std::string>() : "");
+    }
+    if (const json* headers = members.find("headers")) {
+        type.headers.clear();
+        if (!headers->is_object() && !headers->is_null()) members.wrong("headers", "must be an object of header names and values");
+        if (headers->is_object())
+            for (const auto& [key, value] : headers->items()) {
+                if (!value.is_string()) faults.push_back({"/headers/" + platform::pointer_token(key), "must be a string"});
+                type.headers.emplace_back(key, domain::Secret(value.is_string() ? value.get<std::string>() : ""));
+            }
+    }
+    if (const json* endpoints = members.find("endpoints")) {
+        read_endpoints(*endpoints, type, existing, faults);
+    } else if (existing) {
+        type.endpoints = existing->endpoints;
+    }
+    for (const char* shown : {"organization_id", "has_bearer", "signing_secret_count", "header_names", "source", "version", "updated_at", "state"})
+        members.find(shown);
+    members.nothing_else();
+
+    for (auto& fault : check(type)) faults.push_back(std::move(fault));
+    if (!faults.empty()) return faults;
+    return type;
+}
+
+std::string retry_policy_json(const domain::RetryPolicy& policy) {
+    json value{{"name", policy.name},
+               {"max_retries", policy.max_retries},
+               {"base_seconds", seconds_json(policy.base)},
+               {"factor", policy.factor},
+               {"cap_seconds", seconds_json(policy.cap)},
+               {"jitter", {policy.jitter_low, policy.jitter_high}}};
+    if (!policy.steps.empty()) {
+        value["steps_seconds"] = json::array();
+        for (const auto& step : policy.steps) value["steps_seconds"].push_back(seconds_json(step));
+    }
+    return value.dump();
+}
+
+domain::RetryPolicy stored_retry_policy(std::string_view text, int max_retries) {
+    domain::RetryPolicy policy = *domain::named_retry_policy("master");
+    Faults faults;
+    const json value = json::parse(text, nullptr, false);
+    if (!value.is_discarded()) read_retry_policy(value, policy, faults);
+    policy.max_retries = max_retries;
+    return policy;
+}
+
+std::string workflow_type_json(const WorkflowType& type) {
+    json value{{"name", type.lane.workflow_type},
+               {"organization_id", type.lane.organization_id},
+               {"enabled", type.enabled},
+               {"importance", subworkflows::name(type.importance)},
+               {"timeout_seconds", seconds_json(type.timeout)},
+               {"max_runtime_seconds", seconds_json(type.max_runtime)},
+               {"max_wait_seconds", seconds_json(type.max_wait)},
+               {"max_concurrency", nullptr},
+               {"concurrency_key", nullptr},
+               {"concurrency_key_limit", type.concurrency_key_limit},
+               {"retry_policy", json::parse(retry_policy_json(type.retry))},
+               {"retry_rejected", type.retry_rejected},
+               {"accept_late", type.accept_late},
+               {"unknown_statuses", type.unknown_statuses},
+               {"cost_estimate_usd", nullptr},
+               {"call_estimates", json::parse(call_estimates_json(type.calls))},
+               {"has_bearer", !type.bearer.empty()},
+               {"signing_secret_count", type.signing.size()},
+               {"header_names", json::array()},
+               {"endpoints", json::array()},
+               {"source", type.source},
+               {"version", type.version},
+               {"updated_at", domain::rfc3339(type.updated_at)}};
+    if (type.max_concurrency) value["max_concurrency"] = *type.max_concurrency;
+    if (!type.concurrency_key.empty()) value["concurrency_key"] = type.concurrency_key;
+    if (type.cost_estimate) value["cost_estimate_usd"] = domain::decimal(*type.cost_estimate);
+    for (const auto& [key, secret] : type.headers) value["header_names"].push_back(key);
+    for (const auto& endpoint : type.endpoints) {
+        json each{{"endpoint_id", endpoint.id.text()},
+                  {"url", endpoint.url},
+                  {"weight", endpoint.weight},
+                  {"max_in_flight", endpoint.max_in_flight},
+                  {"status_url", nullptr},
+                  {"deduplicates", nullptr},
+                  {"learnt_deduplicates", endpoint.learnt_deduplicates},
+                  {"held_until", nullptr},
+                  {"held_reason", nullptr},
+                  {"held_detail", nullptr}};
+        if (!endpoint.status_url.empty()) each["status_url"] = endpoint.status_url;
+        if (endpoint.deduplicates) each["deduplicates"] = *endpoint.deduplicates;
+        if (endpoint.held_until) {
+            each["held_until"] = domain::rfc3339(*endpoint.held_until);
+            each["held_reason"] = endpoint.held_reason;
+            each["held_detail"] = endpoint.held_detail;
+        }
+        value["endpoints"].push_back(std::move(each));
+    }
+    return value.dump();
+}
+
+std::string headers_json(const std::vector<std::pair<std::string, domain::Secret>>& headers) {
+    json value = json::array();
+    for (const auto& [key, secret] : headers) value.push_back({key, secret.reveal()});
+    return value.dump();
+}
+
+std::vector<std::pair<std::string, domain::Secret>> stored_headers(std::string_view text) {
+    std::vector<std::pair<std::string, domain::Secret>> headers;
+    const json value = json::parse(text, nullptr, false);
+    if (value.is_array())
+        for (const auto& pair : value) headers.emplace_back(pair[0].get<std::string>(), domain::Secret(pair[1].get<std::string>()));
+    return headers;
+}
+
+std::string call_estimates_json(const std::vector<CallEstimate>& calls) {
+    json value = json::array();
+    for (const auto& each : calls) {
+        json one{{"provider", each.provider}, {"calls", each.calls}, {"tokens", each.tokens}};
+        if (each.cost) one["cost_usd"] = domain::decimal(*each.cost);
+        value.push_back(std::move(one));
+    }
+    return value.dump();
+}
+
+std::vector<CallEstimate> stored_call_estimates(std::string_view text) {
+    std::vector<CallEstimate> calls;
+    const json value = json::parse(text, nullptr, false);
+    if (!value.is_array()) return calls;
+    for (const auto& each : value) {
+        CallEstimate one;
+        one.provider = each.value("provider", "");
+        one.calls = each.value("calls", std::int64_t{0});
+        one.tokens = each.value("tokens", std::int64_t{0});
+        if (each.contains("cost_usd"))
+            if (const auto parsed = domain::parse_money(each["cost_usd"].get<std::string>())) one.cost = parsed->amount;
+        calls.push_back(std::move(one));
+    }
+    return calls;
+}
+
+}

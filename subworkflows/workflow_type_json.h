@@ -1,0 +1,32 @@
+#pragma once
+// A workflow type as JSON: one form for the API, the configuration file and the database's retry_policy column.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "domain/result.h"
+#include "subworkflows/workflow_type.h"
+
+namespace impresario::subworkflows {
+
+/// Reads a definition. Members that are absent take their defaults; secrets that are absent stay as they are in
+/// `existing` (they are never shown, so nobody can send them back), null removes them. Every fault is listed, unknown
+/// members among them.
+domain::Result<WorkflowType, std::vector<DefinitionFault>> parse_workflow_type(std::string_view json, const domain::Lane& lane,
+                                                                               const WorkflowType* existing);
+
+/// What readers may see: secrets only as "how many".
+std::string workflow_type_json(const WorkflowType& type);
+
+std::string retry_policy_json(const domain::RetryPolicy& policy);
+/// From the database; falls back to master where it cannot be read.
+domain::RetryPolicy stored_retry_policy(std::string_view json, int max_retries);
+
+std::string headers_json(const std::vector<std::pair<std::string, domain::Secret>>& headers);
+std::vector<std::pair<std::string, domain::Secret>> stored_headers(std::string_view json);
+
+std::string call_estimates_json(const std::vector<CallEstimate>& calls);
+std::vector<CallEstimate> stored_call_estimates(std::string_view json);
+
+}
