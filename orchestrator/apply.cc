@@ -1,0 +1,231 @@
+#include "orchestrator/apply.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "journal/event_store.h"
+#include "platform/json_text.h"
+#include "platform/json_writer.h"
+
+namespace impresario::orchestrator {
+
+using domain::ExecutionId;
+using platform::JsonWriter;
+using platform::Tx;
+
+namespace {
+
+using AttemptKey = std::pair<ExecutionId, domain::AttemptId>;
+
+/// The attempt a command is about, where that may be a closed one.
+std::optional<domain::AttemptId> attempt_asked_about(const Command& command) {
+    if (const auto* received = std::get_if<CallbackReceived>(&command.happening)) return received->attempt;
+    if (const auto* late = std::get_if<AcceptLate>(&command.happening)) return late->attempt;
+    return std::nullopt;
+}
+
+const subworkflows::WorkflowType* type_of(const Command& command, const domain::Execution& row) {
+    return command.catalogue ? command.catalogue->find(row.lane) : nullptr;
+}
+
+/// The parent's context with a note of which items the child is about.
+std::string child_context(const std::string& parent_context, const ExecutionId& parent, const std::string& item_keys) {
+    JsonWriter json;
+    json.open();
+    if (!parent_context.empty() && platform::json_type(parent_context) == platform::JsonType::object)
+        for (const auto& member : platform::json_members(parent_context))
+            if (member.key != "retry_items" && member.key != "retry_of") json.raw(member.key, member.value);
+    json.field("retry_of", parent.text()).raw("retry_items", item_keys);
+    json.close();
+    return std::move(json).text();
+}
+
+domain::Event queued_event(const domain::Execution& execution) {
+    domain::Event event;
+    event.stream = execution.id.value;
+    event.seq = 1;
+    event.organization_id = execution.lane.organization_id;
+    event.type = domain::event::queued;
+    JsonWriter json;
+    json.open();
+    json.field("priority", execution.priority).field("scheduled_at", domain::rfc3339(execution.scheduled_at)).field("retry_of", execution.parent->text());
+    json.close();
+    event.payload = std::move(json).text();
+    return event;
+}
+
+}
+
+void Applier::write(Tx& tx, std::vector<Decision>& decisions) const {
+    const priority_queue::QueueStore queue;
+    const webhooks::AttemptStore attempts;
+    std::map<ExecutionId, const domain::Execution*> rows;
+    std::vector<domain::Event> events;
+    std::vector<webhooks::ClosedAttempt> closed;
+    std::vector<webhooks::ClosedAttempt> amended;
+    std::map<std::pair<ExecutionId, int>, priority_queue::ResultRecord> results;
+    std::vector<priority_queue::DeadLetter> dead;
+    std::vector<webhooks::DeliveryRecord> deliveries;
+    std::vector<webhooks::RefusedCallback> refused;
+    std::vector<resource_manager::UsageRecord> usage;
+    const auto move_into = [](auto& from, auto& into) { std::move(from.begin(), from.end(), std::back_inserter(into)); };
+
+    for (auto& decision : decisions) {
+        if (decision.changed) rows[decision.after.id] = &decision.after;
+        move_into(decision.events, events);
+        move_into(decision.closed, closed);
+        move_into(decision.amended, amended);
+        move_into(decision.deliveries, deliveries);
+        move_into(decision.refused, refused);
+        move_into(decision.usage, usage);
+        if (decision.result) results[{decision.result->execution, decision.result->opening}] = *decision.result;
+        if (decision.dead_letter) dead.push_back(*decision.dead_letter);
+    }
+
+    std::vector<const domain::Execution*> changed;
+    for (const auto& [id, row] : rows) changed.push_back(row);
+    queue.write(tx, changed);
+    journal::EventStore().append(tx, events, node_);
+    attempts.close(tx, closed);
+    attempts.amend(tx, amended);
+    attempts.log_deliveries(tx, deliveries);
+    attempts.keep_refused(tx, refused);
+    std::vector<priority_queue::ResultRecord> result_list;
+    for (auto& [key, result] : results) result_list.push_back(std::move(result));
+    queue.write_results(tx, result_list);
+    priority_queue::DeadLetterStore().add(tx, dead);
+    resource_manager::UsageStore().record(tx, usage);
+    for (auto& decision : decisions) {
+        // The resolution keeps the old input, so it comes before the new one.
+        if (decision.resolution) priority_queue::DeadLetterStore().resolve(tx, *decision.resolution);
+        if (decision.new_input) queue.write_input(tx, decision.after.id, *decision.new_input);
+    }
+}
+
+std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) const {
+    const priority_queue::QueueStore queue;
+    const webhooks::AttemptStore attempts;
+
+    std::set<ExecutionId> wanted;
+    for (const auto& command : commands) wanted.insert(command.execution);
+    std::map<ExecutionId, domain::Execution> rows;
+    domain::TimePoint now;
+    for (auto& locked : queue.lock(tx, {wanted.begin(), wanted.end()})) {
+        now = locked.now;
+        const auto id = locked.execution.id;
+        rows.emplace(id, std::move(locked.execution));
+    }
+
+    // Closed attempts that are asked about; those closed in this very batch are added as it goes.
+    std::map<AttemptKey, webhooks::FoundAttempt> found;
+    std::set<AttemptKey> asked;
+    for (const auto& command : commands) {
+        const auto attempt = attempt_asked_about(command);
+        const auto row = rows.find(command.execution);
+        if (attempt && row != rows.end() && (!row->second.attempt || row->second.attempt->id != *attempt)) asked.insert({command.execution, *attempt});
+    }
+    if (!asked.empty())
+        for (auto& each : attempts.find(tx, {asked.begin(), asked.end()})) {
+            const AttemptKey key{each.execution, each.id};
+            found.emplace(key, std::move(each));
+        }
+
+    std::vector<Reply> replies(commands.size());
+    std::vector<Decision> decisions;
+    std::set<ExecutionId> parents;
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+        const Command& command = commands[i];
+        Reply& reply = replies[i];
+        const auto row = rows.find(command.execution);
+        const bool callback = std::holds_alternative<CallbackReceived>(command.happening);
+        if (row == rows.end() || (command.organization_id && *command.organization_id != row->second.lane.organization_id)) {
+            reply.answer = callback ? Answer{401, "unauthorized", "unknown execution or wrong token", {}} : Answer{404, "not-found", "there is no such execution", {}};
+            continue;
+        }
+        if (std::holds_alternative<ChildrenEnded>(command.happening)) {
+            parents.insert(command.execution);
+            continue;
+        }
+        Circumstances circumstances;
+        circumstances.type = type_of(command, row->second);
+        circumstances.now = now;
+        circumstances.unit = command.unit;
+        if (const auto attempt = attempt_asked_about(command))
+            if (const auto at = found.find({command.execution, *attempt}); at != found.end()) circumstances.found = at->second;
+
+        Decision decision = decide(row->second, command, circumstances);
+        reply.answer = decision.answer;
+        reply.endpoint = decision.endpoint;
+        reply.cancelled_peer = decision.cancelled_peer;
+        for (const auto& closed : decision.closed)
+            found[{closed.execution, closed.attempt.id}] = {closed.execution, closed.attempt.id, closed.attempt.number, closed.opening, closed.outcome, closed.callback_sha256, closed.callback_answer};
+        for (const auto& amended : decision.amended) {
+            auto& known = found[{amended.execution, amended.attempt.id}];
+            known.outcome = amended.outcome;
+            known.callback_sha256 = amended.callback_sha256;
+            known.callback_answer = amended.callback_answer;
+        }
+        if (decision.changed) {
+            row->second = decision.after;
+            reply.after = decision.after;
+        }
+        if (decision.ended && row->second.parent) parents.insert(*row->second.parent);
+        decisions.push_back(std::move(decision));
+    }
+    // A later command of the batch may have changed the row again: everyone is told how it is in the end.
+    for (std::size_t i = 0; i < commands.size(); ++i)
+        if (replies[i].after) replies[i].after = rows.at(commands[i].execution);
+
+    std::vector<priority_queue::NewExecution> children;
+    std::vector<domain::Event> child_events;
+    for (auto& decision : decisions) {
+        if (!decision.child) continue;
+        auto payload = queue.payload(tx, decision.after.id);
+        auto& child = decision.child->execution;
+        child.id = ids_.make<ExecutionId>(now);
+        child_events.push_back(queued_event(child));
+        children.push_back({child, std::move(payload.input), child_context(payload.context, decision.after.id, decision.child->item_keys)});
+    }
+    write(tx, decisions);
+    queue.insert(tx, children);
+    journal::EventStore().append(tx, child_events, node_);
+
+    std::vector<domain::Execution> others;
+    for (auto& child : children) others.push_back(std::move(child.execution));
+
+    // Children before parents, level by level: a parent may be a child itself.
+    while (!parents.empty()) {
+        std::set<ExecutionId> next;
+        const std::vector<ExecutionId> ids(parents.begin(), parents.end());
+        auto locked = queue.lock(tx, ids);
+        std::map<ExecutionId, std::vector<priority_queue::ChildResult>> by_parent;
+        for (auto& child : queue.children(tx, ids)) {
+            const auto parent = child.parent;
+            by_parent[parent].push_back(std::move(child));
+        }
+        std::vector<std::pair<ExecutionId, int>> of;
+        for (const auto& parent : locked) of.emplace_back(parent.execution.id, parent.execution.opening);
+        std::map<ExecutionId, priority_queue::ResultRecord> own;
+        for (auto& result : queue.results(tx, of)) {
+            const auto id = result.execution;
+            own.emplace(id, std::move(result));
+        }
+        std::vector<Decision> settled;
+        for (const auto& parent : locked) {
+            Circumstances circumstances;
+            circumstances.now = parent.now;
+            Decision decision = decide_parent(parent.execution, by_parent[parent.execution.id], own[parent.execution.id], circumstances);
+            if (!decision.changed) continue;
+            others.push_back(decision.after);
+            if (decision.ended && decision.after.parent) next.insert(*decision.after.parent);
+            settled.push_back(std::move(decision));
+        }
+        write(tx, settled);
+        parents = std::move(next);
+    }
+    if (!others.empty() && !replies.empty()) replies.front().others = std::move(others);
+    return replies;
+}
+
+}

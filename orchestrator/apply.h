@@ -1,0 +1,31 @@
+#pragma once
+// Commands → store calls, one transaction: lock the rows, decide on each, write everything that was decided.
+
+#include <vector>
+
+#include "orchestrator/command.h"
+#include "orchestrator/decide.h"
+#include "platform/id_source.h"
+#include "platform/sql.h"
+
+namespace impresario::orchestrator {
+
+/// Runs on database threads; holds no state of its own.
+class Applier {
+  public:
+    Applier(domain::NodeId node, platform::IdSource& ids) : node_(node), ids_(ids) {}
+
+    /// One reply for each command, in order. Several commands about one execution see each other's effect.
+    std::vector<Reply> apply(platform::Tx& tx, const std::vector<Command>& commands) const;
+
+    /// Writes decisions about rows that the caller has locked itself (a turn's grants).
+    void write(platform::Tx& tx, std::vector<Decision>& decisions) const;
+
+    const domain::NodeId& node() const { return node_; }
+
+  private:
+    domain::NodeId node_;
+    platform::IdSource& ids_;
+};
+
+}

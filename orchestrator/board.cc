@@ -1,0 +1,345 @@
+#include "orchestrator/board.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace impresario::orchestrator {
+
+using domain::Execution;
+using domain::ExecutionId;
+using domain::Lane;
+using domain::TimePoint;
+using priority_queue::Entry;
+
+void Board::set_catalogue(subworkflows::CataloguePtr catalogue) {
+    catalogue_ = std::move(catalogue);
+    std::map<domain::EndpointId, EndpointState> endpoints;
+    for (const auto& [lane, type] : catalogue_->types) {
+        for (const auto& endpoint : type.endpoints) {
+            auto known = endpoints_.find(endpoint.id);
+            EndpointState state;
+            if (known != endpoints_.end()) {
+                state = std::move(known->second);
+            } else {
+                state.health.held_until = endpoint.held_until;
+                state.health.held_since = endpoint.held_since;
+                state.health.reason = endpoint.held_reason;
+                state.health.detail = endpoint.held_detail;
+                state.health.holds = endpoint.holds;
+                if (endpoint.held_until) state.health.window = 1;
+            }
+            // Somebody cleared the hold in the table (a new definition does): try again at once.
+            if (state.health.held_until && !endpoint.held_until && !state.changed) {
+                const int in_flight = state.in_flight;
+                state = EndpointState{};
+                state.in_flight = in_flight;
+            }
+            endpoints.emplace(endpoint.id, std::move(state));
+        }
+    }
+    endpoints_ = std::move(endpoints);
+    // Requests under way are counted anew: an endpoint that came back knows nothing of them.
+    for (auto& [id, state] : endpoints_) state.in_flight = 0;
+    for (const auto& id : in_flight_)
+        if (const auto at = endpoints_.find(live_.at(id).endpoint); at != endpoints_.end()) ++at->second.in_flight;
+    // Limits of keys may have changed.
+    for (auto& [lane, state] : lanes_)
+        for (const auto& key : state.order.keys()) state.order.set_free_slots(key, free_slots(lane, state, key));
+}
+
+int Board::free_slots(const Lane& lane, const LaneState& state, const std::string& key) const {
+    const auto* known = type(lane);
+    if (!known || known->concurrency_key.empty()) return std::numeric_limits<int>::max() / 2;
+    const auto used = state.key_in_use.find(key);
+    return known->concurrency_key_limit - (used == state.key_in_use.end() ? 0 : used->second);
+}
+
+bool Board::stale(const ExecutionId& id, const Lane& lane, int seq) const {
+    if (const auto found = live_.find(id); found != live_.end()) return seq < found->second.seq;
+    if (const auto found = gone_.find(id); found != gone_.end()) return seq <= found->second.seq;
+    if (const auto found = lanes_.find(lane); found != lanes_.end())
+        if (const auto known = found->second.order.seq_of(id)) return seq < *known;
+    return false;
+}
+
+void Board::remember_gone(const ExecutionId& id, int seq) {
+    // Readings that began before this may still bring the row as it was; forget it once they have all ended.
+    const auto settled = operations_.settled();
+    auto keep = gone_order_.begin();
+    while (keep != gone_order_.end() && keep->first <= settled) {
+        const auto found = gone_.find(keep->second);
+        if (found != gone_.end() && found->second.stamp == keep->first) gone_.erase(found);
+        ++keep;
+    }
+    if (keep - gone_order_.begin() > 64 || keep == gone_order_.end()) gone_order_.erase(gone_order_.begin(), keep);
+    gone_[id] = {seq, operations_.now()};
+    gone_order_.emplace_back(operations_.now(), id);
+}
+
+void Board::remove_live(const ExecutionId& id) {
+    const auto found = live_.find(id);
+    if (found == live_.end()) return;
+    const Live live = std::move(found->second);
+    live_.erase(found);
+    deadlines_.erase({live.deadline, id});
+    if (in_flight_.erase(id) > 0)
+        if (const auto endpoint = endpoints_.find(live.endpoint); endpoint != endpoints_.end()) --endpoint->second.in_flight;
+    LaneState& state = lane_state(live.lane);
+    --state.in_use;
+    if (!live.key.empty()) {
+        const auto used = state.key_in_use.find(live.key);
+        if (--used->second == 0) state.key_in_use.erase(used);
+        state.order.set_free_slots(live.key, free_slots(live.lane, state, live.key));
+    }
+}
+
+void Board::observe(const Execution& row) {
+    if (stale(row.id, row.lane, row.last_seq)) return;
+    LaneState& state = lane_state(row.lane);
+    if (row.open_children > 0) {
+        parents_.insert(row.id);
+    } else {
+        parents_.erase(row.id);
+    }
+    if (row.claimable()) {
+        remove_live(row.id);
+        gone_.erase(row.id);
+        const Entry entry{row.id, row.priority, row.created_at, row.ready_at.value_or(row.created_at), row.concurrency_key, row.last_seq, row.gate.has_value()};
+        state.order.insert(entry, row.concurrency_key.empty() ? 0 : free_slots(row.lane, state, row.concurrency_key));
+        return;
+    }
+    state.order.erase(row.id, row.priority, row.created_at);
+    if (!row.holds_slot()) {
+        remove_live(row.id);
+        if (row.due_at && (!next_due_ || *row.due_at < *next_due_)) next_due_ = row.due_at;
+        remember_gone(row.id, row.last_seq);
+        return;
+    }
+    gone_.erase(row.id);
+    auto& live = live_[row.id];
+    const bool fresh = live.lane.workflow_type.empty();
+    if (!fresh) {
+        deadlines_.erase({live.deadline, row.id});
+        if (in_flight_.erase(row.id) > 0)
+            if (const auto endpoint = endpoints_.find(live.endpoint); endpoint != endpoints_.end()) --endpoint->second.in_flight;
+    }
+    live.lane = row.lane;
+    live.key = row.concurrency_key;
+    live.attempt = row.attempt->id;
+    live.fence = row.attempt->fence;
+    live.state = row.attempt->state;
+    live.node = row.attempt->node;
+    live.endpoint = row.attempt->endpoint;
+    live.deadline = row.timeout_at.value_or(domain::kNever);
+    live.granted_at = row.attempt->granted_at;
+    live.seq = row.last_seq;
+    deadlines_.insert({live.deadline, row.id});
+    if (live.in_flight()) {
+        in_flight_.insert(row.id);
+        if (const auto endpoint = endpoints_.find(live.endpoint); endpoint != endpoints_.end()) ++endpoint->second.in_flight;
+    }
+    if (fresh) {
+        ++state.in_use;
+        if (!live.key.empty()) {
+            ++state.key_in_use[live.key];
+            state.order.set_free_slots(live.key, free_slots(row.lane, state, live.key));
+        }
+    }
+}
+
+void Board::expect(const priority_queue::LevelCount& level) { lane_state(level.lane).order.expect(level.priority, level.count); }
+
+void Board::forget(const ExecutionId& id) {
+    remove_live(id);
+    for (auto& [lane, state] : lanes_)
+        if (state.order.erase(id)) break;
+}
+
+void Board::endpoint_news(const EndpointNews& news, TimePoint now) {
+    const auto found = endpoints_.find(news.endpoint);
+    if (found == endpoints_.end()) return;
+    auto& state = found->second;
+    switch (news.kind) {
+        case EndpointNews::Kind::accepted: {
+            int most = 64;
+            for (const auto& [lane, type] : catalogue_->types)
+                if (const auto* endpoint = type.endpoint(news.endpoint)) most = endpoint->max_in_flight;
+            state.changed = state.health.accepted(most) || state.changed;
+            break;
+        }
+        case EndpointNews::Kind::trouble: state.health.trouble(); break;
+        case EndpointNews::Kind::overload: state.changed = state.health.overloaded(now, news.retry_after, news.detail) || state.changed; break;
+        case EndpointNews::Kind::fault: state.changed = state.health.at_fault(now, news.detail) || state.changed; break;
+    }
+}
+
+std::vector<subworkflows::Endpoint> Board::take_changed_endpoints() {
+    std::vector<subworkflows::Endpoint> changed;
+    for (auto& [id, state] : endpoints_) {
+        if (!std::exchange(state.changed, false)) continue;
+        subworkflows::Endpoint endpoint;
+        endpoint.id = id;
+        endpoint.held_until = state.health.held_until;
+        endpoint.held_since = state.health.held_since;
+        endpoint.held_reason = state.health.reason;
+        endpoint.held_detail = state.health.detail;
+        endpoint.holds = state.health.holds;
+        changed.push_back(std::move(endpoint));
+    }
+    return changed;
+}
+
+PlanInput Board::plan_input(int most) const {
+    PlanInput input;
+    input.most = most;
+    for (const auto& [lane, state] : lanes_) {
+        if (state.order.shown() == 0) continue;
+        LaneView view;
+        view.lane = lane;
+        view.order = &state.order;
+        const auto limit = [&](resource_manager::Limiter limiter) { view.limiters.push_back(input.admission.add(std::move(limiter))); };
+        const auto* known = type(lane);
+        if (!known) {
+            limit(resource_manager::Pause{lane.workflow_type, "the workflow type is not registered", "", std::nullopt});
+            input.lanes.push_back(std::move(view));
+            continue;
+        }
+        view.max_wait = known->max_wait;
+        for (const auto& pause : catalogue_->pauses)
+            if (pause.covers(lane)) {
+                std::string subject = pause.organization_id.empty() ? "everything" : pause.workflow_type.empty() ? pause.organization_id : lane.workflow_type;
+                limit(resource_manager::Pause{std::move(subject), pause.reason, pause.by, pause.until});
+            }
+        if (!known->enabled) limit(resource_manager::Pause{lane.workflow_type, "the workflow type is switched off", "", std::nullopt});
+        if (known->max_concurrency) limit(resource_manager::Concurrency{lane.workflow_type, *known->max_concurrency, state.in_use});
+        if (!known->concurrency_key.empty())
+            limit(resource_manager::KeyConcurrency{known->concurrency_key, known->concurrency_key_limit, &state.key_in_use, {}});
+        resource_manager::Endpoints endpoints;
+        endpoints.subject = lane.workflow_type;
+        for (const auto& endpoint : known->endpoints) {
+            const auto at = endpoints_.find(endpoint.id);
+            if (at == endpoints_.end()) continue;
+            const auto& health = at->second.health;
+            endpoints.endpoints.push_back({endpoint.id, endpoint.url, endpoint.weight, at->second.in_flight, std::min(health.window, endpoint.max_in_flight), health.held_until, health.detail});
+        }
+        limit(std::move(endpoints));
+        input.lanes.push_back(std::move(view));
+    }
+    return input;
+}
+
+std::vector<std::pair<Lane, priority_queue::Order::Refill>> Board::wanted_refills() {
+    std::vector<std::pair<Lane, priority_queue::Order::Refill>> wanted;
+    for (auto& [lane, state] : lanes_)
+        while (auto refill = state.order.wants_refill()) wanted.emplace_back(lane, *refill);
+    return wanted;
+}
+
+void Board::refill(const Lane& lane, const priority_queue::Order::Refill& refill, const std::optional<std::vector<Entry>>& rows) {
+    LaneState& state = lane_state(lane);
+    std::optional<std::vector<Entry>> fresh;
+    if (rows) {
+        fresh.emplace();
+        // A row that has moved on since it was read must not come back.
+        for (const auto& entry : *rows)
+            if (!stale(entry.id, lane, entry.seq) && !live_.contains(entry.id)) fresh->push_back(entry);
+    }
+    const bool exhausted = rows && rows->size() < refill.count;
+    state.order.refill(refill, fresh, exhausted, [&](const std::string& key) { return free_slots(lane, state, key); });
+}
+
+std::vector<Board::GateNote> Board::gate_notes(std::size_t most) const {
+    std::vector<GateNote> notes;
+    for (const auto& [lane, state] : lanes_) {
+        if (notes.size() >= most) break;
+        const auto* known = type(lane);
+        for (const auto& each : state.order.misnoted(most - notes.size())) {
+            if (!each.parked || !known) {
+                notes.push_back({each.id, std::nullopt});
+                continue;
+            }
+            const resource_manager::KeyConcurrency limiter{known->concurrency_key, known->concurrency_key_limit, &state.key_in_use, {}};
+            auto gate = limiter.check({lane, each.key}, TimePoint{});
+            if (!gate) {
+                // Its key has room, but those before it will take it.
+                gate = domain::Gate{domain::GateKind::key_concurrency, each.key, "others with " + known->concurrency_key + " = " + each.key + " go first",
+                                    {{"limit", std::to_string(known->concurrency_key_limit)}}, std::nullopt};
+            }
+            notes.push_back({each.id, std::move(gate)});
+        }
+    }
+    return notes;
+}
+
+std::optional<TimePoint> Board::next_deadline() const {
+    if (deadlines_.empty()) return std::nullopt;
+    return deadlines_.begin()->first;
+}
+
+void Board::spare_deadlines(TimePoint from, TimePoint to, domain::Duration by) {
+    std::vector<std::pair<TimePoint, ExecutionId>> passed;
+    for (auto at = deadlines_.lower_bound({from, {}}); at != deadlines_.end() && at->first <= to; ++at) passed.push_back(*at);
+    for (const auto& each : passed) {
+        deadlines_.erase(each);
+        auto& live = live_.at(each.second);
+        live.deadline = domain::saturating_add(each.first, by);
+        deadlines_.insert({live.deadline, each.second});
+    }
+}
+
+std::vector<std::pair<ExecutionId, domain::AttemptId>> Board::passed_deadlines(TimePoint now, std::size_t most) const {
+    std::vector<std::pair<ExecutionId, domain::AttemptId>> passed;
+    for (const auto& [at, id] : deadlines_) {
+        if (at > now || passed.size() >= most) break;
+        passed.emplace_back(id, live_.at(id).attempt);
+    }
+    return passed;
+}
+
+std::vector<Board::Lapsed> Board::lapsed(const std::set<domain::NodeId>& alive, TimePoint now, domain::Duration patience) const {
+    std::vector<Lapsed> found;
+    for (const auto& id : in_flight_) {
+        const Live& live = live_.at(id);
+        const bool gone = !alive.contains(live.node);
+        const bool late = live.state == domain::AttemptState::granted && live.granted_at + patience < now;
+        if (gone || late) found.push_back({id, live.attempt, live.fence, live.endpoint, live.lane});
+    }
+    return found;
+}
+
+std::size_t Board::waiting() const {
+    std::size_t total = 0;
+    for (const auto& [lane, state] : lanes_) total += state.order.size();
+    return total;
+}
+
+int Board::in_use(const Lane& lane) const {
+    const auto found = lanes_.find(lane);
+    return found == lanes_.end() ? 0 : found->second.in_use;
+}
+
+std::size_t Board::sending_at(const domain::NodeId& node) const {
+    return static_cast<std::size_t>(std::count_if(in_flight_.begin(), in_flight_.end(), [&](const ExecutionId& id) { return live_.at(id).node == node; }));
+}
+
+const priority_queue::Order* Board::order(const Lane& lane) const {
+    const auto found = lanes_.find(lane);
+    return found == lanes_.end() ? nullptr : &found->second.order;
+}
+
+std::vector<Board::LiveView> Board::live_views(std::size_t most) const {
+    std::vector<LiveView> views;
+    for (const auto& [at, id] : deadlines_) {
+        if (views.size() >= most) break;
+        views.push_back({id, live_.at(id).lane, at});
+    }
+    return views;
+}
+
+std::vector<Lane> Board::lanes() const {
+    std::vector<Lane> lanes;
+    for (const auto& [lane, state] : lanes_) lanes.push_back(lane);
+    return lanes;
+}
+
+}

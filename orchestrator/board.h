@@ -1,0 +1,180 @@
+#pragma once
+// What the scheduler knows: the order of every lane, what is live, what is due, how the endpoints do. Memory only, built
+// from rows as they were committed; a row seen out of turn changes nothing. Network thread only.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "domain/execution.h"
+#include "orchestrator/command.h"
+#include "orchestrator/plan.h"
+#include "priority_queue/order.h"
+#include "priority_queue/queue_store.h"
+#include "resource_manager/endpoint_health.h"
+#include "subworkflows/catalogue.h"
+
+namespace impresario::orchestrator {
+
+/// Counts what is under way in the database: what has left memory is remembered until nothing that began before can
+/// still bring an older reading of it.
+class Operations {
+  public:
+    class Token {
+      public:
+        Token() = default;
+        Token(Operations* owner, std::uint64_t stamp) : owner_(owner), stamp_(stamp) {}
+        Token(Token&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)), stamp_(other.stamp_) {}
+        Token& operator=(Token&& other) noexcept {
+            end();
+            owner_ = std::exchange(other.owner_, nullptr);
+            stamp_ = other.stamp_;
+            return *this;
+        }
+        ~Token() { end(); }
+
+      private:
+        void end() {
+            if (owner_) owner_->running_.erase(owner_->running_.find(stamp_));
+            owner_ = nullptr;
+        }
+        Operations* owner_ = nullptr;
+        std::uint64_t stamp_ = 0;
+    };
+
+    Token begin() {
+        running_.insert(++stamp_);
+        return {this, stamp_};
+    }
+    std::uint64_t now() const { return stamp_; }
+    /// Everything that began up to this has ended.
+    std::uint64_t settled() const { return running_.empty() ? stamp_ : *running_.begin() - 1; }
+
+  private:
+    std::uint64_t stamp_ = 0;
+    std::multiset<std::uint64_t> running_;
+};
+
+class Board {
+  public:
+    explicit Board(Operations& operations) : operations_(operations) {}
+
+    void set_catalogue(subworkflows::CataloguePtr catalogue);
+    const subworkflows::CataloguePtr& catalogue() const { return catalogue_; }
+
+    /// A row as some transaction has left it.
+    void observe(const domain::Execution& row);
+    /// What the loader counted; wanted_refills then asks for the rows.
+    void expect(const priority_queue::LevelCount& level);
+    /// The row is not to be found any more.
+    void forget(const domain::ExecutionId& id);
+
+    void endpoint_news(const EndpointNews& news, domain::TimePoint now);
+    /// Endpoints whose hold changed since the last call, to be written down.
+    std::vector<subworkflows::Endpoint> take_changed_endpoints();
+
+    PlanInput plan_input(int most) const;
+
+    /// Refills that deep levels want, each with its lane.
+    std::vector<std::pair<domain::Lane, priority_queue::Order::Refill>> wanted_refills();
+    void refill(const domain::Lane& lane, const priority_queue::Order::Refill& refill,
+                const std::optional<std::vector<priority_queue::Entry>>& rows);
+
+    struct GateNote {
+        domain::ExecutionId execution;
+        std::optional<domain::Gate> gate;
+    };
+    /// Rows whose own gate is to be written down or struck out, at most `most`.
+    std::vector<GateNote> gate_notes(std::size_t most) const;
+
+    // Timers.
+    std::optional<domain::TimePoint> next_deadline() const;
+    std::vector<std::pair<domain::ExecutionId, domain::AttemptId>> passed_deadlines(domain::TimePoint now, std::size_t most) const;
+    /// Attempts in state granted or sending whose node is not among `alive`, or granted longer than `patience`.
+    struct Lapsed {
+        domain::ExecutionId execution;
+        domain::AttemptId attempt;
+        int fence = 0;
+        domain::EndpointId endpoint;
+        domain::Lane lane;
+    };
+    std::vector<Lapsed> lapsed(const std::set<domain::NodeId>& alive, domain::TimePoint now, domain::Duration patience) const;
+    /// Deadlines that passed between the two are acted on `by` later: the database was out of reach, and callbacks with
+    /// it (protocol R9).
+    void spare_deadlines(domain::TimePoint from, domain::TimePoint to, domain::Duration by);
+
+    const std::optional<domain::TimePoint>& next_due() const { return next_due_; }
+    void set_next_due(std::optional<domain::TimePoint> due) { next_due_ = due; }
+
+    // Numbers.
+    std::size_t live() const { return live_.size(); }
+    std::size_t waiting() const;
+    int in_use(const domain::Lane& lane) const;
+    std::size_t sending_at(const domain::NodeId& node) const;
+    const priority_queue::Order* order(const domain::Lane& lane) const;
+    struct LiveView {
+        domain::ExecutionId id;
+        domain::Lane lane;
+        domain::TimePoint timeout_at;
+    };
+    std::vector<LiveView> live_views(std::size_t most) const;
+    std::vector<domain::Lane> lanes() const;
+    std::vector<domain::ExecutionId> parents_to_check() const { return {parents_.begin(), parents_.end()}; }
+
+  private:
+    struct LaneState {
+        priority_queue::Order order;
+        int in_use = 0;
+        std::unordered_map<std::string, int> key_in_use;
+    };
+    struct Live {
+        domain::Lane lane;
+        std::string key;
+        domain::AttemptId attempt;
+        int fence = 0;
+        domain::AttemptState state = domain::AttemptState::sending;
+        domain::NodeId node;
+        domain::EndpointId endpoint;
+        /// When it is acted on: the row's timeout_at, or later where it was spared.
+        domain::TimePoint deadline;
+        domain::TimePoint granted_at;
+        int seq = 0;
+        /// Its request is under way, or about to be.
+        bool in_flight() const { return state == domain::AttemptState::granted || state == domain::AttemptState::sending; }
+    };
+    struct EndpointState {
+        resource_manager::EndpointHealth health;
+        int in_flight = 0;
+        bool changed = false;
+    };
+    struct Gone {
+        int seq = 0;
+        std::uint64_t stamp = 0;
+    };
+
+    LaneState& lane_state(const domain::Lane& lane) { return lanes_[lane]; }
+    const subworkflows::WorkflowType* type(const domain::Lane& lane) const { return catalogue_ ? catalogue_->find(lane) : nullptr; }
+    int free_slots(const domain::Lane& lane, const LaneState& state, const std::string& key) const;
+    bool stale(const domain::ExecutionId& id, const domain::Lane& lane, int seq) const;
+    void remove_live(const domain::ExecutionId& id);
+    void remember_gone(const domain::ExecutionId& id, int seq);
+
+    Operations& operations_;
+    subworkflows::CataloguePtr catalogue_;
+    std::map<domain::Lane, LaneState> lanes_;
+    std::unordered_map<domain::ExecutionId, Live> live_;
+    std::set<std::pair<domain::TimePoint, domain::ExecutionId>> deadlines_;
+    std::set<domain::ExecutionId> in_flight_;
+    std::map<domain::EndpointId, EndpointState> endpoints_;
+    std::unordered_map<domain::ExecutionId, Gone> gone_;
+    std::vector<std::pair<std::uint64_t, domain::ExecutionId>> gone_order_;
+    std::set<domain::ExecutionId> parents_;
+    std::optional<domain::TimePoint> next_due_;
+};
+
+}

@@ -1,0 +1,143 @@
+#pragma once
+// What can happen to one execution, as values. All of them go through decide (pure) and apply (one transaction).
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "domain/callback.h"
+#include "domain/execution.h"
+#include "subworkflows/catalogue.h"
+#include "webhooks/attempt_store.h"
+#include "webhooks/outcome.h"
+
+namespace impresario::orchestrator {
+
+/// The sub-workflow has called back, with a token that was good for `attempt`.
+struct CallbackReceived {
+    domain::AttemptId attempt;
+    domain::Callback callback;
+    /// SHA-256 of the raw body: what "the same again" means (protocol R11).
+    std::string sha256;
+    /// The body as it came, made storable: evidence if it is refused.
+    std::string body;
+};
+
+/// A request that left for the sub-workflow has ended one way or another.
+struct DeliveryReported {
+    domain::AttemptId attempt;
+    int fence = 0;
+    webhooks::DeliveryOutcome outcome;
+    webhooks::DeliveryRecord record;
+    /// Whether the endpoint is known to deduplicate on webhook-id.
+    bool deduplicates = false;
+};
+
+/// A node is about to send what it was granted (protocol R5).
+struct SendingBegun {
+    domain::AttemptId attempt;
+    int fence = 0;
+    domain::NodeId node;
+};
+
+/// The node that held it is gone, or has not begun in time.
+struct LeaseLost {
+    domain::AttemptId attempt;
+    int fence = 0;
+    bool deduplicates = false;
+};
+
+/// timeout_at has passed; the row decides whether that is still so (protocol R8).
+struct DeadlinePassed {
+    domain::AttemptId attempt;
+};
+
+/// due_at has come.
+struct BecameDue {};
+
+/// Children of a partial result have ended, or may have.
+struct ChildrenEnded {};
+
+struct Cancel {
+    std::string by;
+    std::string reason;
+};
+
+struct Reprioritise {
+    std::optional<int> priority;
+    std::optional<domain::TimePoint> scheduled_at;
+    std::string by;
+};
+
+/// Opens a dead or failed execution again.
+struct Reopen {
+    /// JSON text that replaces the input; nullopt leaves it.
+    std::optional<std::string> input;
+    std::string by;
+};
+
+/// Takes a dead letter out of the queue for good.
+struct Discard {
+    std::string by;
+};
+
+/// A result that came after its deadline is taken after all; it is found among the refused callbacks.
+struct AcceptLate {
+    domain::AttemptId attempt;
+    domain::Callback callback;
+    std::string sha256;
+    std::string by;
+};
+
+using Happening = std::variant<CallbackReceived, DeliveryReported, SendingBegun, LeaseLost, DeadlinePassed, BecameDue, ChildrenEnded,
+                               Cancel, Reprioritise, Reopen, Discard, AcceptLate>;
+
+struct Command {
+    domain::ExecutionId execution;
+    Happening happening;
+    /// The dice's word on jitter, drawn where the command was made, so that deciding stays pure.
+    double unit = 0.5;
+    /// What the types said when it was made.
+    subworkflows::CataloguePtr catalogue;
+    /// Only for executions of this organization; others answer as if they did not exist.
+    std::optional<std::string> organization_id;
+};
+
+/// What the caller is answered.
+struct Answer {
+    /// HTTP's number for it: 200 done, 401 unknown or not yours, 404, 409 …
+    int status = 200;
+    /// Short name of the problem; empty when it is none.
+    std::string problem;
+    std::string detail;
+    /// JSON object text for a 2xx.
+    std::string body;
+};
+
+/// News for the scheduler and the node, beside the row itself.
+struct EndpointNews {
+    domain::EndpointId endpoint;
+    enum class Kind { accepted, trouble, overload, fault } kind = Kind::accepted;
+    std::string detail;
+    domain::Duration retry_after{0};
+    bool learnt_deduplicates = false;
+};
+
+/// A peer that should be told that its work is no longer wanted.
+struct PeerCancelled {
+    domain::AttemptId attempt;
+    domain::EndpointId endpoint;
+};
+
+struct Reply {
+    Answer answer;
+    /// The row as it is now, when the command changed it; null otherwise.
+    std::optional<domain::Execution> after;
+    /// Other rows the same transaction changed: children made, parents settled.
+    std::vector<domain::Execution> others;
+    std::optional<EndpointNews> endpoint;
+    std::optional<PeerCancelled> cancelled_peer;
+};
+
+}

@@ -1,0 +1,678 @@
+#include "orchestrator/hub.h"
+
+#include "journal/event_store.h"
+#include "platform/json_text.h"
+#include "platform/json_writer.h"
+#include "platform/log.h"
+#include "priority_queue/queue_store.h"
+
+namespace impresario::orchestrator {
+
+using domain::Duration;
+using domain::Execution;
+using domain::ExecutionId;
+using domain::TimePoint;
+using platform::Task;
+using platform::Tx;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+namespace asio = platform::asio;
+namespace log = platform::log;
+
+namespace {
+/// More than this from other writers between two readings of the feed: rebuilding is cheaper.
+constexpr int kMostFeed = 20000;
+constexpr std::size_t kMostSweep = 500;
+constexpr std::size_t kMostGateNotes = 100;
+}
+
+Hub::Hub(Node& node, HubSettings settings)
+    : node_(node), settings_(settings), wakeup_(node.executor()), machine_(node.clock().now()) {
+    node_.on_row = [this](const Execution& row) {
+        if (!board_) return;
+        board_->observe(row);
+        wake();
+    };
+    node_.on_endpoint_news = [this](const EndpointNews& news) {
+        if (!board_) return;
+        board_->endpoint_news(news, node_.clock().now());
+        wake();
+    };
+    node_.on_catalogue = [this] {
+        if (!board_) return;
+        board_->set_catalogue(node_.catalogue());
+        wake();
+    };
+    node_.on_in_doubt = [this] { rebuild(); };
+    node_.leads = [this] { return leads(); };
+}
+
+void Hub::hint(const std::string& payload) {
+    if (payload == "grants") node_.grants_hint();
+    feed_hinted_ = true;
+    wake();
+}
+
+Task<void> Hub::run() {
+    running_ = true;
+    asio::co_spawn(node_.executor(), keep_lead(), asio::detached);
+    while (!stopping_) {
+        bool busy = false;
+        bool trouble = false;
+        try {
+            if (rebuild_) step_down("what is in doubt is read again from the tables");
+            if (!lead_) {
+                const bool led = co_await try_lead();
+                if (!led) {
+                    co_await wakeup_.wait(seconds{1});
+                    continue;
+                }
+            }
+            in_turn_ = true;
+            busy = co_await turn();
+            in_turn_ = false;
+        } catch (const Fenced&) {
+            node_.probe().fenced();
+            step_down("another node leads");
+        } catch (const platform::DatabaseUnavailable&) {
+            trouble = true;
+            step_down("the database is away");
+        } catch (const std::exception& e) {
+            trouble = true;
+            log::error("a turn failed", {{"error", e.what()}, {"next", "starting again from the tables"}});
+            step_down("a turn failed");
+        }
+        in_turn_ = false;
+        if (trouble) {
+            co_await platform::pause_for(milliseconds{500});
+            continue;
+        }
+        if (busy || !lead_) continue;
+        co_await wakeup_.wait(idle_for(node_.clock().now()));
+    }
+    running_ = false;
+}
+
+Task<void> Hub::stop() {
+    stopping_ = true;
+    wake();
+    while (running_) co_await platform::pause_for(milliseconds{5});
+    if (!lead_) co_return;
+    const auto epoch = *lead_;
+    step_down("stopping");
+    try {
+        auto resigning = node_.database().transact([epoch, id = node_.id()](Tx& tx) { SchedulerStore().resign(tx, epoch, id); });
+        co_await std::move(resigning);
+        node_.notify_others("scheduler");
+    } catch (const std::exception&) {
+        // The lease runs out by itself.
+    }
+}
+
+void Hub::step_down(const char* why) {
+    rebuild_ = false;
+    if (!lead_) return;
+    log::info("no longer scheduler", {{"epoch", *lead_}, {"why", why}});
+    lead_.reset();
+    board_.reset();
+    recorded_gates_.clear();
+    pending_gates_.clear();
+    feed_seen_.clear();
+}
+
+Task<bool> Hub::try_lead() {
+    if (node_.draining()) co_return false;
+    const auto id = node_.id();
+    const int pid = node_.backend_pid();
+    const int lease = static_cast<int>(node_.settings().lease.count());
+    auto asked_chance = node_.database().read([id](Tx& tx) { return SchedulerStore().lead_to_be_had(tx, id); });
+    const bool chance = co_await std::move(asked_chance);
+    if (!chance) co_return false;
+    // Committed before anything is loaded: the load is a new snapshot (protocol R2).
+    auto asked_lead = node_.database().transact([=](Tx& tx) { return SchedulerStore().take_lead(tx, id, pid, lease); });
+    const auto lead = co_await std::move(asked_lead);
+    if (!lead) co_return false;
+    lead_ = lead->epoch;
+    contact_ = steady_clock::now();
+    no_takeover_before_.reset();
+    const auto operation = node_.operations().begin();
+    board_ = std::make_unique<Board>(node_.operations());
+    machine_ = StateMachine(lead->now);
+    shown_moves_ = -1;
+    co_await load();
+    if (lead->renewed_before) {
+        // While nobody could be reached, nobody could call back either (protocol R9).
+        const Duration gap = lead->now - *lead->renewed_before;
+        if (gap > node_.settings().lease / 2) {
+            board_->spare_deadlines(*lead->renewed_before, lead->now, gap + seconds{30});
+            no_takeover_before_ = steady_clock::now() + node_.settings().lease;
+        }
+    }
+    log::info("scheduler", {{"epoch", *lead_}, {"waiting", board_->waiting()}, {"live", board_->live()}});
+    co_return true;
+}
+
+/// Memory from the tables. What commits meanwhile is observed as it comes; older readings change nothing.
+Task<void> Hub::load() {
+    struct Loaded {
+        std::string position;
+        std::vector<priority_queue::LevelCount> levels;
+        std::vector<priority_queue::LockedExecution> rows;
+        std::vector<priority_queue::LockedExecution> gated;
+        std::optional<TimePoint> next_due;
+        std::vector<RecordedGate> gates;
+        std::map<domain::NodeId, bool> alive;
+    };
+    co_await node_.refresh_catalogue();
+    board_->set_catalogue(node_.catalogue());
+    auto asked_loaded = node_.database().transact([](Tx& tx) {
+        // The feed begins before what is loaded: a little is read twice, nothing is missed.
+        Loaded all;
+        all.position = journal::EventStore().position(tx);
+        const priority_queue::QueueStore queue;
+        all.levels = queue.count_levels(tx);
+        all.rows = queue.load_unsettled(tx);
+        all.gated = queue.load_gated(tx);
+        all.next_due = queue.next_due(tx);
+        all.gates = SchedulerStore().lane_gates(tx);
+        all.alive = SchedulerStore().alive(tx);
+        return all;
+    });
+    const auto loaded = co_await std::move(asked_loaded);
+    if (!board_) throw platform::DatabaseUnavailable("stepped down while loading");
+    feed_position_ = loaded.position;
+    feed_seen_.clear();
+    feed_hinted_ = true;
+    for (const auto& row : loaded.rows) board_->observe(row.execution);
+    for (const auto& row : loaded.gated) board_->observe(row.execution);
+    for (const auto& level : loaded.levels) board_->expect(level);
+    board_->set_next_due(loaded.next_due);
+    for (const auto& gate : loaded.gates) recorded_gates_[gate.lane] = gate;
+    alive_ = loaded.alive;
+    alive_read_at_ = steady_clock::now();
+    co_await refill_levels();
+    // Partial results whose last child ended while nobody led.
+    std::vector<Command> commands;
+    for (const auto& parent : board_->parents_to_check()) commands.push_back(node_.command(parent, ChildrenEnded{}));
+    if (!commands.empty()) co_await run_commands(std::move(commands));
+    scanned_at_ = steady_clock::now();
+}
+
+Task<void> Hub::refill_levels() {
+    for (;;) {
+        auto wanted = board_->wanted_refills();
+        if (wanted.empty()) co_return;
+        for (auto& [lane, refill] : wanted) {
+            const auto operation = node_.operations().begin();
+            const auto of = lane;
+            const auto asked = refill;
+            auto asked_rows = node_.database().read([of, asked](Tx& tx) { return priority_queue::QueueStore().load_level(tx, of, asked); });
+            auto rows = co_await std::move(asked_rows);
+            if (!board_) throw platform::DatabaseUnavailable("stepped down while loading");
+            board_->refill(of, asked, std::move(rows));
+        }
+    }
+}
+
+Task<void> Hub::keep_lead() {
+    while (!stopping_) {
+        co_await platform::pause_for(node_.settings().heartbeat);
+        if (!lead_ || stopping_) continue;
+        const auto epoch = *lead_;
+        const int pid = node_.backend_pid();
+        bool kept = true;
+        try {
+            auto asked_kept = node_.database().transact([epoch, id = node_.id(), pid, lease = static_cast<int>(node_.settings().lease.count())](Tx& tx) {
+                return SchedulerStore().renew(tx, epoch, id, pid, lease);
+            });
+            kept = co_await std::move(asked_kept);
+            if (lead_ == epoch && kept) {
+                const auto now = steady_clock::now();
+                const auto gap = now - contact_;
+                contact_ = now;
+                if (gap > node_.settings().lease / 2 && board_) {
+                    no_takeover_before_ = now + node_.settings().lease;
+                    const auto length = std::chrono::duration_cast<Duration>(gap);
+                    const auto until = node_.clock().now();
+                    board_->spare_deadlines(until - length, until, length + seconds{30});
+                }
+            }
+        } catch (const std::exception&) {
+            // Trying again before the lease ends; if it does, the fence decides.
+        }
+        if (!kept && lead_ == epoch) rebuild();
+    }
+}
+
+Task<void> Hub::run_commands(std::vector<Command> commands) {
+    const auto operation = node_.operations().begin();
+    const auto epoch = *lead_;
+    const auto shared = std::make_shared<const std::vector<Command>>(std::move(commands));
+    auto asked_replies = node_.database().transact([this, epoch, shared](Tx& tx) {
+        SchedulerStore().fence(tx, epoch, node_.id());
+        return node_.applier().apply(tx, *shared);
+    });
+    const auto replies = co_await std::move(asked_replies);
+    for (const auto& reply : replies) {
+        for (const auto& other : reply.others) node_.on_row(other);
+        if (reply.after) {
+            node_.on_row(*reply.after);
+            if (domain::terminal(reply.after->status)) node_.probe().ended(reply.after->lane, reply.after->status);
+        }
+        if (reply.endpoint) node_.on_endpoint_news(*reply.endpoint);
+    }
+}
+
+/// What other writers did (protocol R13): their events name rows, the rows are the truth.
+Task<void> Hub::read_feed() {
+    feed_hinted_ = false;
+    feed_read_at_ = steady_clock::now();
+    const auto operation = node_.operations().begin();
+    struct Read {
+        journal::Feed feed;
+        std::vector<priority_queue::LockedExecution> rows;
+    };
+    const auto seen = std::make_shared<const std::set<std::int64_t>>(feed_seen_);
+    auto asked_read = node_.database().transact([position = feed_position_, id = node_.id(), seen](Tx& tx) {
+        Read result;
+        result.feed = journal::EventStore().feed(tx, position, id, kMostFeed);
+        std::set<ExecutionId> ids;
+        for (const auto& event : result.feed.events)
+            if (event.kind == "execution" && !seen->contains(event.event_id)) ids.insert(ExecutionId{event.stream});
+        if (!ids.empty()) result.rows = priority_queue::QueueStore().read(tx, {ids.begin(), ids.end()});
+        return result;
+    });
+    const auto read = co_await std::move(asked_read);
+    if (!board_) co_return;
+    if (read.feed.overflow) {
+        log::info("too far behind other writers, reading the tables again");
+        rebuild();
+        co_return;
+    }
+    feed_position_ = read.feed.position;
+    std::set<std::int64_t> now_seen;
+    std::size_t fresh = 0;
+    for (const auto& event : read.feed.events) {
+        now_seen.insert(event.event_id);
+        if (seen->contains(event.event_id)) continue;
+        ++fresh;
+        if (event.type == domain::event::deferred || event.type == domain::event::accepted) {
+            // News about an endpoint from the node that asked it.
+            const auto endpoint = platform::json_member(event.payload, "endpoint_id");
+            const auto kind = platform::json_member(event.payload, "news");
+            if (!endpoint || !kind) continue;
+            EndpointNews news;
+            news.endpoint = domain::EndpointId::parse(platform::json_string(*endpoint)).value_or(domain::EndpointId{});
+            const std::string what = platform::json_string(*kind);
+            news.kind = what == "accepted" ? EndpointNews::Kind::accepted : what == "overload" ? EndpointNews::Kind::overload : EndpointNews::Kind::fault;
+            if (const auto detail = platform::json_member(event.payload, "detail")) news.detail = platform::json_string(*detail);
+            if (const auto wait = platform::json_member(event.payload, "retry_after_ms")) news.retry_after = milliseconds{std::atol(std::string(*wait).c_str())};
+            board_->endpoint_news(news, node_.clock().now());
+        }
+    }
+    feed_seen_ = std::move(now_seen);
+    node_.probe().feed_events(fresh);
+    std::vector<Command> parents;
+    for (const auto& row : read.rows) {
+        board_->observe(row.execution);
+        // An end that SQL wrote has not settled its parent.
+        if (row.execution.parent && domain::terminal(row.execution.status)) parents.push_back(node_.command(*row.execution.parent, ChildrenEnded{}));
+    }
+    if (!parents.empty()) co_await run_commands(std::move(parents));
+}
+
+/// Rows that a claim did not get: somebody holds them, or they are gone.
+Task<void> Hub::recheck(std::vector<ExecutionId> ids) {
+    const auto operation = node_.operations().begin();
+    auto asked_rows = node_.database().read([ids](Tx& tx) { return priority_queue::QueueStore().read(tx, ids); });
+    const auto rows = co_await std::move(asked_rows);
+    if (!board_) co_return;
+    std::set<ExecutionId> missing(ids.begin(), ids.end());
+    for (const auto& row : rows) {
+        missing.erase(row.execution.id);
+        board_->observe(row.execution);
+    }
+    for (const auto& id : missing) board_->forget(id);
+}
+
+Task<std::size_t> Hub::sweep(TimePoint now) {
+    std::vector<Command> commands;
+    std::size_t failures = 0;
+
+    if (board_->next_due() && *board_->next_due() <= now) {
+        auto asked_due = node_.database().read([now](Tx& tx) {
+            const priority_queue::QueueStore queue;
+            return std::pair(queue.due(tx, now, static_cast<int>(kMostSweep)), queue.next_due(tx));
+        });
+        const auto due = co_await std::move(asked_due);
+        if (!board_) co_return 0;
+        for (const auto& id : due.first) commands.push_back(node_.command(id, BecameDue{}));
+        board_->set_next_due(due.first.empty() ? due.second : std::optional(now));
+    }
+    for (const auto& [id, attempt] : board_->passed_deadlines(now, kMostSweep)) {
+        commands.push_back(node_.command(id, DeadlinePassed{attempt}));
+        ++failures;
+    }
+    const auto steady = steady_clock::now();
+    if (steady - alive_read_at_ > milliseconds{1000}) {
+        alive_read_at_ = steady;
+        auto asked_alive = node_.database().read([](Tx& tx) { return SchedulerStore().alive(tx); });
+        alive_ = co_await std::move(asked_alive);
+        if (!board_) co_return 0;
+        alive_[node_.id()] = !node_.draining();
+        if (!no_takeover_before_ || steady >= *no_takeover_before_) {
+            std::set<domain::NodeId> alive;
+            for (const auto& [id, takes] : alive_) alive.insert(id);
+            for (const auto& lapsed : board_->lapsed(alive, now, settings_.grant_patience)) {
+                const auto* type = node_.catalogue()->find(lapsed.lane);
+                const auto* endpoint = type ? type->endpoint(lapsed.endpoint) : nullptr;
+                commands.push_back(node_.command(lapsed.execution, LeaseLost{lapsed.attempt, lapsed.fence, endpoint && endpoint->known_to_deduplicate()}));
+                ++failures;
+            }
+        }
+    }
+    if (commands.empty()) co_return 0;
+    if (failures > 0) {
+        if (machine_.state() == HubState::analyzing) move(HubState::monitoring, now, "attempts are under way");
+        move(HubState::error_recovery, now, std::to_string(failures) + " attempts ran out of time or lost their node");
+    }
+    const auto count = commands.size();
+    co_await run_commands(std::move(commands));
+    if (failures > 0 && board_) move(HubState::monitoring, now, "decided about " + std::to_string(failures) + " failures");
+    co_return count;
+}
+
+/// What memory should hold, by the table's own order: the net under everything else.
+Task<void> Hub::safety_scan(TimePoint now) {
+    scanned_at_ = steady_clock::now();
+    std::size_t missed = 0;
+    for (const auto& [lane, type] : node_.catalogue()->types) {
+        const auto operation = node_.operations().begin();
+        const auto of = lane;
+        auto asked_rows = node_.database().read([of, now](Tx& tx) {
+            const priority_queue::QueueStore queue;
+            return queue.read(tx, queue.first_by_table(tx, of, 100, now));
+        });
+        const auto rows = co_await std::move(asked_rows);
+        if (!board_) co_return;
+        for (const auto& row : rows) {
+            const auto* order = board_->order(of);
+            if (!row.execution.ready || (order && order->contains(row.execution.id))) continue;
+            board_->observe(row.execution);
+            order = board_->order(of);
+            if (order && order->contains(row.execution.id)) ++missed;
+        }
+    }
+    auto asked_due = node_.database().read([](Tx& tx) { return priority_queue::QueueStore().next_due(tx); });
+    const auto due = co_await std::move(asked_due);
+    if (!board_) co_return;
+    board_->set_next_due(due);
+    auto forgetting_nodes = node_.database().transact([](Tx& tx) { SchedulerStore().forget_nodes(tx); });
+    co_await std::move(forgetting_nodes);
+    auto forgetting_keys = node_.database().transact([id = node_.id()](Tx& tx) { Intake(id).forget_old_keys(tx); });
+    co_await std::move(forgetting_keys);
+    if (missed > 0) log::warn("the safety scan found work that no wake-up had told of", {{"executions", missed}});
+}
+
+void Hub::move(HubState to, TimePoint now, std::string why) {
+    const auto moved = machine_.move(to, now, std::move(why));
+    if (moved) return;
+    node_.probe().illegal_move();
+    log::error("the hub's state machine refused a move", {{"from", name(moved.error().from)}, {"to", name(moved.error().to)}});
+}
+
+domain::NodeId Hub::least_loaded_node() const {
+    domain::NodeId best = node_.id();
+    std::size_t load = board_->sending_at(best) + static_cast<std::size_t>(given_.contains(best) ? given_.at(best) : 0);
+    if (node_.draining()) load = 1'000'000;
+    for (const auto& [id, takes] : alive_) {
+        if (!takes || id == node_.id()) continue;
+        const std::size_t here = board_->sending_at(id) + static_cast<std::size_t>(given_.contains(id) ? given_.at(id) : 0);
+        if (here < load) {
+            best = id;
+            load = here;
+        }
+    }
+    return best;
+}
+
+/// Lane gates whose record is to change. A gate that is about quantity opens and closes with every end; it is recorded
+/// once it has lasted.
+std::vector<std::pair<domain::Lane, std::optional<domain::Gate>>> Hub::gate_changes(const Plan& plan, TimePoint now) {
+    std::vector<std::pair<domain::Lane, std::optional<domain::Gate>>> changes;
+    for (const auto& [lane, gate] : plan.gates) {
+        const auto recorded = recorded_gates_.find(lane);
+        if (!gate) {
+            pending_gates_.erase(lane);
+            if (recorded != recorded_gates_.end()) changes.emplace_back(lane, std::nullopt);
+            continue;
+        }
+        if (recorded != recorded_gates_.end() && recorded->second.gate.same_as(*gate)) {
+            pending_gates_.erase(lane);
+            continue;
+        }
+        const bool lasting = gate->kind == domain::GateKind::paused || gate->opens_at;
+        auto& [pending, since] = pending_gates_.try_emplace(lane, *gate, now).first->second;
+        if (!pending.same_as(*gate)) {
+            pending = *gate;
+            since = now;
+        }
+        if (lasting || now - since >= settings_.gate_debounce) changes.emplace_back(lane, *gate);
+    }
+    // Nothing waits there any more: nothing is stopped.
+    for (const auto& [lane, recorded] : recorded_gates_)
+        if (!plan.gates.contains(lane)) changes.emplace_back(lane, std::nullopt);
+    std::erase_if(pending_gates_, [&](const auto& each) { return !plan.gates.contains(each.first); });
+    return changes;
+}
+
+Task<bool> Hub::turn() {
+    const auto started = steady_clock::now();
+    if (started - scanned_at_ > (node_.hearing() ? settings_.tick : settings_.deaf_tick)) co_await safety_scan(node_.clock().now());
+    if (feed_hinted_ || started - feed_read_at_ >= settings_.feed_poll) co_await read_feed();
+    if (!board_ || rebuild_) co_return true;
+    TimePoint now = node_.clock().now();
+    const std::size_t swept = co_await sweep(now);
+    if (!board_ || rebuild_) co_return true;
+    co_await refill_levels();
+
+    now = node_.clock().now();
+    Plan planned = plan(board_->plan_input(settings_.max_batch_size), now);
+    next_opening_ = planned.next_opening;
+    const bool work = !planned.gates.empty();
+    if (work && machine_.state() != HubState::analyzing && !planned.grants.empty()) move(HubState::analyzing, now, std::to_string(board_->waiting()) + " waiting");
+    const bool more = planned.more;
+    const bool granted = co_await grant(std::move(planned), now);
+    if (!board_) co_return true;
+    co_await show_state(false);
+    if (granted) node_.probe().turn(std::chrono::duration_cast<Duration>(steady_clock::now() - started), 0);
+    co_return more || swept >= kMostSweep;
+}
+
+Task<bool> Hub::grant(Plan planned, TimePoint now) {
+    const auto changes = gate_changes(planned, now);
+    auto notes = board_->gate_notes(kMostGateNotes);
+    {
+        // What starts now needs no note that its gate has opened.
+        std::set<ExecutionId> starting;
+        for (const auto& each : planned.grants) starting.insert(each.execution);
+        std::erase_if(notes, [&](const Board::GateNote& note) { return starting.contains(note.execution); });
+    }
+    const auto endpoints = board_->take_changed_endpoints();
+
+    const auto rest = [&](std::string why) {
+        // Where the hub stands when nothing is being dispatched.
+        bool all_cooling = !planned.gates.empty();
+        for (const auto& [lane, gate] : planned.gates)
+            if (!gate || gate->kind != domain::GateKind::endpoint || !gate->opens_at) all_cooling = false;
+        if (all_cooling && board_->live() == 0 && machine_.state() != HubState::idle) return move(HubState::cooldown, now, "every lane with work is cooling");
+        if (all_cooling && board_->live() == 0) {
+            move(HubState::analyzing, now, "looking for what may start");
+            return move(HubState::cooldown, now, "every lane with work is cooling");
+        }
+        if (board_->live() > 0) {
+            if (machine_.state() == HubState::idle || machine_.state() == HubState::cooldown) move(HubState::analyzing, now, "attempts are under way");
+            return move(HubState::monitoring, now, std::to_string(board_->live()) + " under way");
+        }
+        if (machine_.state() == HubState::dispatching) move(HubState::monitoring, now, "dispatched");
+        return move(HubState::idle, now, std::move(why));
+    };
+
+    if (planned.grants.empty() && notes.empty() && changes.empty() && endpoints.empty()) {
+        rest(board_->waiting() > 0 ? "what waits may not start now" : "nothing waits");
+        co_return false;
+    }
+    if (!planned.grants.empty()) move(HubState::dispatching, now, "granting " + std::to_string(planned.grants.size()));
+
+    struct Terms {
+        PlannedGrant grant;
+        GrantTerms terms;
+    };
+    std::map<ExecutionId, Terms> terms;
+    std::vector<ExecutionId> ids;
+    given_.clear();
+    for (const auto& each : planned.grants) {
+        GrantTerms t;
+        t.fresh_attempt = node_.ids().make<domain::AttemptId>(now);
+        t.node = least_loaded_node();
+        t.own = t.node == node_.id();
+        t.endpoint = each.endpoint;
+        t.lease = node_.settings().lease;
+        ++given_[t.node];
+        terms.emplace(each.execution, Terms{each, t});
+        ids.push_back(each.execution);
+    }
+    std::map<ExecutionId, std::optional<domain::Gate>> note_of;
+    for (const auto& note : notes) {
+        note_of.emplace(note.execution, note.gate);
+        ids.push_back(note.execution);
+    }
+
+    struct Applied {
+        std::vector<priority_queue::ClaimableExecution> granted;
+        std::vector<Execution> rows;
+        std::set<ExecutionId> locked;
+    };
+    const auto operation = node_.operations().begin();
+    const auto epoch = *lead_;
+    const auto catalogue = node_.catalogue();
+    auto asked_applied = node_.database().transact([this, epoch, &ids, &terms, &note_of, &changes, &endpoints, catalogue](Tx& tx) {
+        Applied result;
+        const SchedulerStore scheduler;
+        scheduler.fence(tx, epoch, node_.id());
+        std::vector<Decision> decisions;
+        if (!ids.empty()) {
+            for (auto& row : priority_queue::QueueStore().lock_claimable(tx, ids)) {
+                const auto id = row.execution.id;
+                result.locked.insert(id);
+                Circumstances circumstances;
+                circumstances.type = catalogue->find(row.execution.lane);
+                circumstances.now = row.now;
+                std::optional<Decision> decision;
+                const auto term = terms.find(id);
+                if (term != terms.end()) {
+                    decision = decide_grant(row.execution, term->second.terms, circumstances);
+                } else {
+                    decision = decide_gate(row.execution, note_of.at(id), row.now);
+                }
+                if (!decision) {
+                    result.rows.push_back(std::move(row.execution));
+                    continue;
+                }
+                row.execution = decision->after;
+                result.rows.push_back(row.execution);
+                if (term != terms.end()) result.granted.push_back(std::move(row));
+                decisions.push_back(std::move(*decision));
+            }
+            node_.applier().write(tx, decisions);
+        }
+        for (const auto& [lane, gate] : changes) scheduler.record_lane_gate(tx, lane, gate);
+        for (const auto& endpoint : endpoints) node_.catalogue_store().hold_endpoint(tx, endpoint);
+        return result;
+    });
+    const auto applied = co_await std::move(asked_applied);
+    contact_ = steady_clock::now();
+    if (!board_) co_return false;
+
+    for (const auto& row : applied.rows) board_->observe(row);
+    bool others = false;
+    for (const auto& each : applied.granted) {
+        const auto& row = each.execution;
+        if (row.ready_at) node_.probe().dispatched(row.lane, each.now - *row.ready_at);
+        last_execution_ = each.now;
+        if (row.attempt->node == node_.id()) {
+            node_.deliver(each);
+        } else {
+            others = true;
+        }
+    }
+    if (others) node_.notify_others("grants");
+    node_.probe().turn(std::chrono::duration_cast<Duration>(Duration{0}), applied.granted.size());
+    for (const auto& [lane, gate] : changes) {
+        pending_gates_.erase(lane);
+        if (gate) {
+            log::info("lane stopped", {{"lane", lane.text()}, {"gate", name(gate->kind)}, {"detail", gate->detail}});
+            recorded_gates_[lane] = {lane, *gate, now};
+        } else {
+            recorded_gates_.erase(lane);
+        }
+    }
+    std::vector<ExecutionId> unheard;
+    for (const auto& id : ids)
+        if (!applied.locked.contains(id)) unheard.push_back(id);
+    if (!unheard.empty()) {
+        co_await recheck(std::move(unheard));
+        if (!board_) co_return false;
+        // Held by another transaction: give it a moment instead of asking in a circle.
+        if (applied.granted.empty()) co_await platform::pause_for(milliseconds{5});
+        if (!board_) co_return false;
+    }
+    rest("dispatched");
+    co_return !applied.granted.empty();
+}
+
+Task<void> Hub::show_state(bool always) {
+    const auto steady = steady_clock::now();
+    const bool changed = machine_.moves() != shown_moves_;
+    const bool quiet = machine_.state() == HubState::idle || machine_.state() == HubState::cooldown;
+    if (!always && (!changed || (!quiet && steady - shown_at_ < milliseconds{250}))) co_return;
+    shown_moves_ = machine_.moves();
+    shown_at_ = steady;
+    const TimePoint now = node_.clock().now();
+    ShownState shown;
+    shown.node = node_.id();
+    shown.state = name(machine_.state());
+    shown.since = machine_.since();
+    shown.why = machine_.why();
+    shown.last_execution = last_execution_;
+    shown.next_scheduled = board_->next_due();
+    platform::JsonWriter json;
+    json.open();
+    const auto spent = machine_.time_in(now);
+    for (int i = 0; i < kHubStates; ++i) json.field(name(static_cast<HubState>(i)), static_cast<double>(spent[static_cast<std::size_t>(i)].count() / 1000) / 1000.0);
+    json.close();
+    shown.seconds_in = std::move(json).text();
+    const auto epoch = *lead_;
+    auto showing = node_.database().transact([shown, epoch, id = node_.id()](Tx& tx) {
+        SchedulerStore().fence(tx, epoch, id);
+        SchedulerStore().write_state(tx, shown);
+    });
+    co_await std::move(showing);
+}
+
+steady_clock::duration Hub::idle_for(TimePoint now) const {
+    steady_clock::duration longest = std::min<steady_clock::duration>(settings_.feed_poll, seconds{1});
+    if (!board_) return longest;
+    const auto until = [&](const std::optional<TimePoint>& at) {
+        if (!at) return;
+        const auto wait = std::max<Duration>(*at - now, Duration{0});
+        longest = std::min<steady_clock::duration>(longest, wait);
+    };
+    until(board_->next_due());
+    until(board_->next_deadline());
+    until(next_opening_);
+    return longest;
+}
+
+}

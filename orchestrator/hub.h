@@ -1,0 +1,103 @@
+#pragma once
+// The main loop: elected, fenced, one turn after the other.
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "orchestrator/board.h"
+#include "orchestrator/node.h"
+#include "orchestrator/state_machine.h"
+
+namespace impresario::orchestrator {
+
+struct HubSettings {
+    /// Most grants of one turn (003's max_batch_size).
+    int max_batch_size = 100;
+    /// The safety tick of 003; shorter while notifications are not heard.
+    std::chrono::milliseconds tick{300000};
+    std::chrono::milliseconds deaf_tick{2000};
+    /// The change feed is read at least this often.
+    std::chrono::milliseconds feed_poll{1000};
+    /// A grant that another node has not begun by then is withdrawn (protocol R19).
+    std::chrono::milliseconds grant_patience{3000};
+    /// A closed gate that opens and closes with every turn is recorded only once it has lasted.
+    std::chrono::milliseconds gate_debounce{1000};
+};
+
+/// One per process; the one that leads runs turns, the others wait for their chance. Network thread only.
+class Hub {
+  public:
+    Hub(Node& node, HubSettings settings);
+
+    /// Survives everything but being stopped.
+    platform::Task<void> run();
+    /// Works once; true when there is more to do at once. Throws what the database throws, and Fenced.
+    platform::Task<bool> turn();
+    /// No more turns; gives leadership back. Resumes once the turn under way has ended.
+    platform::Task<void> stop();
+
+    /// Something may have changed: look.
+    void wake() { wakeup_.signal(); }
+    void hint(const std::string& payload);
+
+    bool leads() const { return lead_.has_value(); }
+    std::int64_t epoch() const { return lead_ ? *lead_ : 0; }
+    /// Null while another node leads.
+    const Board* board() const { return board_.get(); }
+    const StateMachine* state() const { return board_ ? &machine_ : nullptr; }
+    std::optional<domain::TimePoint> last_execution() const { return last_execution_; }
+    /// What is closed now, and since when, as recorded.
+    const std::map<domain::Lane, RecordedGate>& lane_gates() const { return recorded_gates_; }
+    /// Tells the scheduler to start again from its tables.
+    void rebuild() { rebuild_ = true; wake(); }
+
+  private:
+    platform::Task<bool> try_lead();
+    platform::Task<void> load();
+    platform::Task<void> keep_lead();
+    void step_down(const char* why);
+    platform::Task<void> refill_levels();
+    platform::Task<void> read_feed();
+    platform::Task<void> recheck(std::vector<domain::ExecutionId> ids);
+    platform::Task<std::size_t> sweep(domain::TimePoint now);
+    platform::Task<void> safety_scan(domain::TimePoint now);
+    platform::Task<void> run_commands(std::vector<Command> commands);
+    platform::Task<bool> grant(Plan plan, domain::TimePoint now);
+    platform::Task<void> show_state(bool always);
+    void move(HubState to, domain::TimePoint now, std::string why);
+    std::vector<std::pair<domain::Lane, std::optional<domain::Gate>>> gate_changes(const Plan& plan, domain::TimePoint now);
+    std::chrono::steady_clock::duration idle_for(domain::TimePoint now) const;
+    domain::NodeId least_loaded_node() const;
+
+    Node& node_;
+    HubSettings settings_;
+    platform::Wakeup wakeup_;
+    std::optional<std::int64_t> lead_;
+    std::unique_ptr<Board> board_;
+    StateMachine machine_;
+    int shown_moves_ = -1;
+    std::chrono::steady_clock::time_point shown_at_{};
+    std::optional<domain::TimePoint> last_execution_;
+    std::string feed_position_;
+    std::set<std::int64_t> feed_seen_;
+    std::chrono::steady_clock::time_point feed_read_at_{};
+    bool feed_hinted_ = false;
+    std::map<domain::NodeId, bool> alive_;
+    std::map<domain::NodeId, int> given_;
+    std::chrono::steady_clock::time_point alive_read_at_{};
+    std::chrono::steady_clock::time_point scanned_at_{};
+    /// The last time the database answered this scheduler (protocol R9).
+    std::chrono::steady_clock::time_point contact_{};
+    std::optional<std::chrono::steady_clock::time_point> no_takeover_before_;
+    std::map<domain::Lane, RecordedGate> recorded_gates_;
+    std::map<domain::Lane, std::pair<domain::Gate, domain::TimePoint>> pending_gates_;
+    std::optional<domain::TimePoint> next_opening_;
+    bool rebuild_ = false;
+    bool stopping_ = false;
+    bool running_ = false;
+    bool in_turn_ = false;
+};
+
+}

@@ -1,0 +1,361 @@
+#include "orchestrator/node.h"
+
+#include "platform/log.h"
+#include "platform/signature.h"
+#include "webhooks/callback_token.h"
+
+namespace impresario::orchestrator {
+
+using domain::AttemptState;
+using domain::Execution;
+using domain::ExecutionId;
+using platform::Task;
+using platform::Tx;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+namespace asio = platform::asio;
+namespace log = platform::log;
+
+Node::Node(NodeParts parts, NodeSettings settings)
+    : parts_(parts),
+      settings_(std::move(settings)),
+      id_(parts.ids.make<domain::NodeId>(parts.clock.now())),
+      applier_(id_, parts.ids),
+      intake_(id_),
+      catalogue_store_(parts.keys),
+      catalogue_(std::make_shared<subworkflows::Catalogue>()),
+      dispatcher_(parts.client, parts.clock),
+      commands_(parts.database, [this](Tx& tx, const std::vector<Command>& commands) { return applier_.apply(tx, commands); },
+                [this](const std::vector<Reply>& replies) { committed(replies); }),
+      intakes_(parts.database, [this](Tx& tx, const std::vector<IntakeItem>& items) { return intake_.enqueue(tx, items); },
+               [this](const std::vector<IntakeReply>& replies) {
+                   for (const auto& reply : replies)
+                       for (const auto& execution : reply.created) {
+                           parts_.probe.enqueued(execution.lane, 1);
+                           seen(execution);
+                       }
+               }),
+      grants_wakeup_(parts.executor) {}
+
+Command Node::command(ExecutionId execution, Happening happening, std::optional<std::string> organization_id) {
+    return Command{execution, std::move(happening), parts_.dice.unit(), catalogue_, std::move(organization_id)};
+}
+
+Task<Reply> Node::submit(ExecutionId execution, Happening happening, std::optional<std::string> organization_id) {
+    const auto operation = operations_.begin();
+    bool in_doubt = false;
+    try {
+        Reply reply = co_await commands_.submit(command(execution, std::move(happening), std::move(organization_id)));
+        co_return reply;
+    } catch (const platform::DatabaseInDoubt&) {
+        in_doubt = true;
+    }
+    // What may have been committed is not in anybody's memory: the scheduler starts again from the tables (R3).
+    if (in_doubt && on_in_doubt) on_in_doubt();
+    throw platform::DatabaseInDoubt("the connection broke during a commit");
+}
+
+Task<IntakeReply> Node::enqueue(IntakeItem item) {
+    const auto operation = operations_.begin();
+    bool in_doubt = false;
+    try {
+        IntakeReply reply = co_await intakes_.submit(std::move(item));
+        co_return reply;
+    } catch (const platform::DatabaseInDoubt&) {
+        in_doubt = true;
+    }
+    if (in_doubt && on_in_doubt) on_in_doubt();
+    throw platform::DatabaseInDoubt("the connection broke during a commit");
+}
+
+void Node::seen(const Execution& row) {
+    if (on_row) on_row(row);
+    if (domain::terminal(row.status)) {
+        parts_.probe.ended(row.lane, row.status);
+        if (const auto found = waiters_.find(row.id); found != waiters_.end())
+            for (const auto& timer : found->second) timer->cancel();
+    }
+    if (leads && !leads()) notify_others("execution");
+}
+
+void Node::committed(const std::vector<Reply>& replies) {
+    for (const auto& reply : replies) {
+        for (const auto& other : reply.others) seen(other);
+        if (reply.answer.problem == "illegal-move") {
+            parts_.probe.illegal_move();
+            log::error("an illegal move was refused", {{"detail", reply.answer.detail}});
+        }
+        if (reply.endpoint) {
+            if (on_endpoint_news) on_endpoint_news(*reply.endpoint);
+            if (reply.endpoint->learnt_deduplicates && learnt_.insert(reply.endpoint->endpoint).second) spawn(learn(reply.endpoint->endpoint), "learn");
+        }
+        if (!reply.after) continue;
+        seen(*reply.after);
+        if (reply.cancelled_peer) spawn(tell_cancelled(reply.after->id, *reply.cancelled_peer, reply.after->lane), "tell peer of cancellation");
+        if (reply.after->status == domain::Status::cancelled && reply.after->open_children > 0)
+            spawn(cancel_children(reply.after->id, "its parent was cancelled"), "cancel children");
+    }
+}
+
+Task<void> Node::refresh_catalogue() {
+    const auto known = catalogue_->version;
+    auto asked_loaded = parts_.database.read([this, known](Tx& tx) -> std::optional<subworkflows::Catalogue> {
+        if (catalogue_store_.version(tx) == known) return std::nullopt;
+        return catalogue_store_.load(tx);
+    });
+    auto loaded = co_await std::move(asked_loaded);
+    if (!loaded) co_return;
+    catalogue_ = std::make_shared<const subworkflows::Catalogue>(*std::move(loaded));
+    if (on_catalogue) on_catalogue();
+    if (on_keys) on_keys();
+}
+
+std::shared_ptr<const webhooks::Target> Node::target(const domain::Lane& lane, const domain::EndpointId& endpoint) const {
+    const auto* type = catalogue_->find(lane);
+    if (!type) return nullptr;
+    const auto* at = type->endpoint(endpoint);
+    if (!at) return nullptr;
+    auto target = std::make_shared<webhooks::Target>();
+    target->endpoint = endpoint;
+    target->url = at->url;
+    target->bearer = type->bearer;
+    target->signing = type->signing;
+    target->headers = type->headers;
+    target->rules = {at->known_to_deduplicate(), type->retry_rejected, type->unknown_statuses};
+    return target;
+}
+
+void Node::deliver(priority_queue::ClaimableExecution granted) {
+    ++deliveries_;
+    spawn(deliver_one(std::move(granted)), "deliver");
+}
+
+Task<void> Node::deliver_one(priority_queue::ClaimableExecution granted) {
+    struct Leaving {
+        int& count;
+        ~Leaving() { --count; }
+    } leaving{deliveries_};
+    const Execution& row = granted.execution;
+    const auto attempt = *row.attempt;
+    DeliveryReported done;
+    done.attempt = attempt.id;
+    done.fence = attempt.fence;
+    const auto where = target(row.lane, attempt.endpoint);
+    if (!where) {
+        done.outcome = webhooks::EndpointFault{"the endpoint was removed while the request was about to leave"};
+        done.record.execution = row.id;
+        done.record.attempt = attempt.id;
+        done.record.number = attempt.deliveries;
+        done.record.at = parts_.clock.now();
+        done.record.outcome = "endpoint";
+    } else {
+        domain::Trigger trigger;
+        trigger.execution_id = row.id;
+        trigger.organization_id = row.lane.organization_id;
+        trigger.workflow_type = row.lane.workflow_type;
+        trigger.priority = row.priority;
+        trigger.input_data = std::move(granted.input);
+        trigger.context = std::move(granted.context);
+        trigger.deadline = row.timeout_at.value_or(granted.now);
+        trigger.timeout_seconds = static_cast<int>((trigger.deadline - attempt.granted_at).count() / 1000000);
+        trigger.callback_url = settings_.public_url + "/v1/callbacks/" + row.id.text();
+        trigger.callback_token = webhooks::callback_token(parts_.keys, row.id, attempt.id);
+        trigger.attempt = attempt.number;
+        webhooks::Delivered delivered = co_await dispatcher_.deliver(std::move(trigger), attempt.id, attempt.deliveries, where);
+        parts_.probe.delivered(row.lane, delivered.outcome, delivered.record.duration);
+        done.outcome = std::move(delivered.outcome);
+        done.record = std::move(delivered.record);
+        done.deduplicates = where->rules.deduplicates;
+    }
+    co_await report(row.id, std::move(done));
+}
+
+/// The outcome is kept until the database has it: it decides whether money is spent twice.
+Task<void> Node::report(ExecutionId execution, DeliveryReported report) {
+    for (auto wait = milliseconds{100}; !stopped_; wait = std::min(wait * 2, milliseconds{2000})) {
+        bool recorded = true;
+        try {
+            co_await submit(execution, report);
+        } catch (const std::exception&) {
+            recorded = false;
+        }
+        if (recorded) co_return;
+        co_await platform::pause_for(wait);
+    }
+}
+
+Task<void> Node::learn(domain::EndpointId endpoint) {
+    for (const auto& [lane, type] : catalogue_->types)
+        if (const auto* known = type.endpoint(endpoint); known && (known->learnt_deduplicates || known->deduplicates)) co_return;
+    auto learning = parts_.database.transact([this, endpoint](Tx& tx) { catalogue_store_.learn_deduplicates(tx, endpoint); });
+    co_await std::move(learning);
+    log::info("endpoint deduplicates on webhook-id", {{"endpoint", endpoint}});
+}
+
+/// Best effort: DELETE on the endpoint's address, signed like a trigger with an empty body. A service built on the kit
+/// stops; one that does not know the method answers 404 or 405 and runs on.
+Task<void> Node::tell_cancelled(ExecutionId execution, PeerCancelled peer, domain::Lane lane) {
+    const auto where = target(lane, peer.endpoint);
+    if (!where) co_return;
+    auto url = platform::parse_url(where->url);
+    if (!url) co_return;
+    const std::string id = peer.attempt.text();
+    const auto timestamp = std::chrono::floor<std::chrono::seconds>(parts_.clock.now().time_since_epoch()).count();
+    platform::Headers headers;
+    headers.emplace_back("impresario-execution-id", execution.text());
+    headers.emplace_back("webhook-id", id);
+    headers.emplace_back("webhook-timestamp", std::to_string(timestamp));
+    if (!where->signing.empty()) headers.emplace_back("webhook-signature", platform::sign_all(where->signing, id, timestamp, ""));
+    if (!where->bearer.empty()) headers.emplace_back("authorization", "Bearer " + where->bearer.reveal());
+    for (const auto& [key, value] : where->headers) headers.emplace_back(key, value.reveal());
+    auto telling = parts_.client.send("DELETE", *std::move(url), std::move(headers), "", milliseconds{5000});
+    co_await std::move(telling);
+}
+
+Task<void> Node::cancel_children(ExecutionId parent, std::string reason) {
+    auto asked_children = parts_.database.read([parent](Tx& tx) { return priority_queue::QueueStore().children(tx, {parent}); });
+    auto children = co_await std::move(asked_children);
+    for (const auto& child : children) {
+        if (domain::terminal(child.status)) continue;
+        auto cancelling = submit(child.id, Cancel{"hub", reason});
+        co_await std::move(cancelling);
+    }
+}
+
+Task<void> Node::fetch_grants() {
+    auto asked_granted = parts_.database.read([id = id_](Tx& tx) { return priority_queue::QueueStore().granted_to(tx, id); });
+    auto granted = co_await std::move(asked_granted);
+    for (auto& each : granted) {
+        ++deliveries_;
+        spawn(begin_and_deliver(std::move(each)), "begin delivery");
+    }
+}
+
+Task<void> Node::begin_and_deliver(priority_queue::ClaimableExecution granted) {
+    struct Leaving {
+        int& count;
+        ~Leaving() { --count; }
+    };
+    std::optional<Execution> begun;
+    {
+        const Leaving leaving{deliveries_};
+        const auto attempt = *granted.execution.attempt;
+        // By our own steady clock: what is left of the lease when the row was read.
+        const auto lease_end = steady_clock::now() + (attempt.lease_until - granted.now);
+        auto asked_reply = submit(granted.execution.id, SendingBegun{attempt.id, attempt.fence, id_});
+        const Reply reply = co_await std::move(asked_reply);
+        if (reply.answer.status != 200 || !reply.after) co_return;
+        // Too close to the lease's end: the takeover will find it in state sending and treat it as unknown.
+        if (steady_clock::now() > lease_end - std::chrono::seconds{5}) co_return;
+        begun = reply.after;
+    }
+    granted.execution = *begun;
+    deliver(std::move(granted));
+}
+
+Task<void> Node::await_end(ExecutionId execution, steady_clock::duration longest) {
+    const auto timer = std::make_shared<asio::steady_timer>(parts_.executor, longest);
+    waiters_[execution].push_back(timer);
+    co_await timer->async_wait(asio::as_tuple(asio::use_awaitable));
+    auto& list = waiters_[execution];
+    std::erase(list, timer);
+    if (list.empty()) waiters_.erase(execution);
+}
+
+void Node::notify_others(const std::string& what) {
+    pending_notices_.insert(what);
+    if (std::exchange(notice_planned_, true)) return;
+    const auto send = [](Node* node) -> Task<void> {
+        co_await platform::pause_for(milliseconds{10});
+        node->notice_planned_ = false;
+        const auto notices = std::exchange(node->pending_notices_, {});
+        auto notifying = node->parts_.database.read([notices](Tx& tx) {
+            for (const auto& notice : notices) tx.run("select pg_notify('orchestration_event', $1)", platform::Params().add(notice));
+        });
+        co_await std::move(notifying);
+    };
+    spawn(send(this), "notify");
+}
+
+void Node::spawn(Task<void> task, const char* what) {
+    asio::co_spawn(parts_.executor, std::move(task), [what](const std::exception_ptr& failure) {
+        if (!failure) return;
+        try {
+            std::rethrow_exception(failure);
+        } catch (const platform::DatabaseUnavailable& e) {
+            log::debug("put off, the database is away", {{"what", what}, {"error", e.what()}});
+        } catch (const std::exception& e) {
+            log::warn("a task failed", {{"what", what}, {"error", e.what()}});
+        }
+    });
+}
+
+void Node::start() {
+    spawn(heartbeat_loop(), "heartbeat");
+    spawn(catalogue_loop(), "catalogue");
+    spawn(grants_loop(), "grants");
+}
+
+Task<void> Node::heartbeat_loop() {
+    while (!stopped_) {
+        bool well = true;
+        try {
+            const int pid = backend_pid();
+            auto beating = parts_.database.transact([this, pid, draining = draining_](Tx& tx) {
+                SchedulerStore().heartbeat(tx, id_, settings_.name, draining, pid, static_cast<int>(settings_.lease.count()));
+            });
+            co_await std::move(beating);
+        } catch (const std::exception&) {
+            well = false;
+        }
+        co_await platform::pause_for(well ? settings_.heartbeat : milliseconds{500});
+    }
+}
+
+Task<void> Node::catalogue_loop() {
+    while (!stopped_) {
+        try {
+            co_await refresh_catalogue();
+        } catch (const platform::DatabaseUnavailable&) {
+        } catch (const std::exception& e) {
+            log::warn("the catalogue could not be read", {{"error", e.what()}});
+        }
+        co_await platform::pause_for(settings_.catalogue_poll);
+    }
+}
+
+Task<void> Node::grants_loop() {
+    while (!stopped_) {
+        co_await grants_wakeup_.wait(std::chrono::seconds{1});
+        if (stopped_ || (leads && leads())) continue;
+        try {
+            co_await fetch_grants();
+        } catch (const std::exception&) {
+            // The next poll finds them.
+        }
+    }
+}
+
+Task<void> Node::drain() {
+    draining_ = true;
+    const auto until = steady_clock::now() + settings_.drain;
+    // Others are to know at once that nothing may be given to this node.
+    try {
+        auto announcing = parts_.database.transact([this](Tx& tx) {
+            SchedulerStore().heartbeat(tx, id_, settings_.name, true, backend_pid(), static_cast<int>(settings_.lease.count()));
+        });
+        co_await std::move(announcing);
+    } catch (const std::exception&) {
+    }
+    while ((deliveries_ > 0 || !commands_.idle() || !intakes_.idle()) && steady_clock::now() < until) co_await platform::pause_for(milliseconds{20});
+    if (deliveries_ > 0) log::warn("requests were still under way at the end of the drain", {{"requests", deliveries_}});
+    stopped_ = true;
+    grants_wakeup_.signal();
+    try {
+        auto leaving = parts_.database.transact([id = id_](Tx& tx) { SchedulerStore().leave(tx, id); });
+        co_await std::move(leaving);
+    } catch (const std::exception&) {
+    }
+}
+
+}

@@ -1,0 +1,146 @@
+#pragma once
+// What every hub process does, whoever leads: takes commands and new executions, delivers what it is given, keeps the
+// catalogue, says that it is there. Network thread only.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "orchestrator/apply.h"
+#include "orchestrator/board.h"
+#include "orchestrator/command.h"
+#include "orchestrator/intake.h"
+#include "orchestrator/probe.h"
+#include "orchestrator/scheduler_store.h"
+#include "platform/committer.h"
+#include "platform/dice.h"
+#include "platform/listener.h"
+#include "subworkflows/catalogue_store.h"
+#include "webhooks/dispatcher.h"
+
+namespace impresario::orchestrator {
+
+struct NodeSettings {
+    /// "host:pid", for people.
+    std::string name = "hub";
+    /// What callbacks are addressed to, without a slash at the end.
+    std::string public_url = "http://127.0.0.1:8080";
+    /// How long a node, or the scheduler, is believed without hearing from it.
+    std::chrono::seconds lease{15};
+    std::chrono::milliseconds heartbeat{5000};
+    std::chrono::milliseconds catalogue_poll{1000};
+    /// How long a drain waits for requests under way.
+    std::chrono::seconds drain{30};
+};
+
+/// Everything a node is made of that somebody else owns.
+struct NodeParts {
+    platform::asio::any_io_executor executor;
+    platform::Database& database;
+    platform::DatabaseClock& clock;
+    platform::Dice& dice;
+    platform::IdSource& ids;
+    const platform::KeyRing& keys;
+    platform::HttpClient& client;
+    Probe& probe;
+};
+
+class Node {
+  public:
+    Node(NodeParts parts, NodeSettings settings);
+
+    const domain::NodeId& id() const { return id_; }
+    const NodeSettings& settings() const { return settings_; }
+    platform::Database& database() { return parts_.database; }
+    platform::DatabaseClock& clock() { return parts_.clock; }
+    platform::IdSource& ids() { return parts_.ids; }
+    const platform::KeyRing& keys() const { return parts_.keys; }
+    Probe& probe() { return parts_.probe; }
+    const Applier& applier() const { return applier_; }
+    Operations& operations() { return operations_; }
+    const platform::asio::any_io_executor& executor() const { return parts_.executor; }
+    platform::Dice& dice() { return parts_.dice; }
+
+    /// Does what the command says and resumes after the commit. Throws DatabaseUnavailable, DatabaseInDoubt.
+    platform::Task<Reply> submit(domain::ExecutionId execution, Happening happening, std::optional<std::string> organization_id = std::nullopt);
+    platform::Task<IntakeReply> enqueue(IntakeItem item);
+    Command command(domain::ExecutionId execution, Happening happening, std::optional<std::string> organization_id = std::nullopt);
+
+    subworkflows::CataloguePtr catalogue() const { return catalogue_; }
+    const subworkflows::CatalogueStore& catalogue_store() const { return catalogue_store_; }
+    /// Reads the catalogue if its version has grown; throws what the database throws.
+    platform::Task<void> refresh_catalogue();
+
+    /// Sends what was granted to this node and is in state sending; its outcome is reported when it has one.
+    void deliver(priority_queue::ClaimableExecution granted);
+    /// Fetches what another node's scheduler granted to this one.
+    platform::Task<void> fetch_grants();
+    int deliveries_under_way() const { return deliveries_; }
+
+    /// Resumes once the execution has ended as far as this node has seen, or after `longest`.
+    platform::Task<void> await_end(domain::ExecutionId execution, std::chrono::steady_clock::duration longest);
+
+    /// Heartbeat, catalogue and grants until stop().
+    void start();
+    /// Takes nothing new, waits for what is under way, signs off. Afterwards nothing of this node writes any more.
+    platform::Task<void> drain();
+    bool draining() const { return draining_; }
+    void set_listener(const platform::Listener* listener) { listener_ = listener; }
+    int backend_pid() const { return listener_ ? listener_->backend_pid() : 0; }
+    bool hearing() const { return listener_ && listener_->hearing(); }
+    void grants_hint() { grants_wakeup_.signal(); }
+    /// Other nodes are told that there is something in the tables: one NOTIFY for all that happens within 10 ms.
+    void notify_others(const std::string& what);
+
+    // Who else wants to know; set once.
+    std::function<void(const domain::Execution&)> on_row;
+    std::function<void(const EndpointNews&)> on_endpoint_news;
+    std::function<void()> on_catalogue;
+    /// The catalogue's version has grown: API keys may have changed with it.
+    std::function<void()> on_keys;
+    std::function<void()> on_in_doubt;
+    /// Whether this node leads: then nobody else needs to be told.
+    std::function<bool()> leads;
+
+  private:
+    void committed(const std::vector<Reply>& replies);
+    void seen(const domain::Execution& row);
+    platform::Task<void> deliver_one(priority_queue::ClaimableExecution granted);
+    platform::Task<void> begin_and_deliver(priority_queue::ClaimableExecution granted);
+    platform::Task<void> report(domain::ExecutionId execution, DeliveryReported report);
+    platform::Task<void> tell_cancelled(domain::ExecutionId execution, PeerCancelled peer, domain::Lane lane);
+    platform::Task<void> cancel_children(domain::ExecutionId parent, std::string reason);
+    platform::Task<void> learn(domain::EndpointId endpoint);
+    std::shared_ptr<const webhooks::Target> target(const domain::Lane& lane, const domain::EndpointId& endpoint) const;
+    platform::Task<void> heartbeat_loop();
+    platform::Task<void> catalogue_loop();
+    platform::Task<void> grants_loop();
+    void spawn(platform::Task<void> task, const char* what);
+
+    NodeParts parts_;
+    NodeSettings settings_;
+    domain::NodeId id_;
+    Applier applier_;
+    Intake intake_;
+    subworkflows::CatalogueStore catalogue_store_;
+    subworkflows::CataloguePtr catalogue_;
+    Operations operations_;
+    webhooks::Dispatcher dispatcher_;
+    platform::Committer<Command, Reply> commands_;
+    platform::Committer<IntakeItem, IntakeReply> intakes_;
+    const platform::Listener* listener_ = nullptr;
+    platform::Wakeup grants_wakeup_;
+    bool notice_planned_ = false;
+    std::set<std::string> pending_notices_;
+    std::unordered_map<domain::ExecutionId, std::vector<std::shared_ptr<platform::asio::steady_timer>>> waiters_;
+    std::set<domain::EndpointId> learnt_;
+    int deliveries_ = 0;
+    bool draining_ = false;
+    bool stopped_ = false;
+};
+
+}

@@ -1,0 +1,146 @@
+#include "orchestrator/probe.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include "orchestrator/board.h"
+#include "orchestrator/state_machine.h"
+
+namespace impresario::orchestrator {
+
+namespace {
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::BuildHistogram;
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+using prometheus::Labels;
+
+double seconds(domain::Duration length) { return static_cast<double>(length.count()) / 1e6; }
+const Histogram::BucketBoundaries kFast{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20};
+const Histogram::BucketBoundaries kSlow{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14400};
+
+Labels lane_labels(const domain::Lane& lane) { return {{"organization_id", lane.organization_id}, {"workflow_type", lane.workflow_type}}; }
+Labels with(Labels labels, const std::string& name, std::string value) {
+    labels[name] = std::move(value);
+    return labels;
+}
+
+/// Bands of a hundred levels that people can read.
+std::string band(int priority) {
+    if (priority >= 90) return "critical";
+    if (priority >= 70) return "high";
+    if (priority >= 50) return "normal";
+    return "low";
+}
+}
+
+struct Probe::Families {
+    explicit Families(prometheus::Registry& r)
+        : enqueued(BuildCounter().Name("impresario_executions_enqueued_total").Help("Executions accepted into the queue by this node.").Register(r)),
+          ended(BuildCounter().Name("impresario_executions_ended_total").Help("Executions that reached an outcome through this node.").Register(r)),
+          deliveries(BuildCounter().Name("impresario_deliveries_total").Help("Requests to sub-workflows by what became of them.").Register(r)),
+          delivery_seconds(BuildHistogram().Name("impresario_delivery_duration_seconds").Help("From sending a trigger to its answer.").Register(r)),
+          dispatch_seconds(BuildHistogram().Name("impresario_dispatch_wait_seconds").Help("From becoming due to being granted.").Register(r)),
+          callbacks(BuildCounter().Name("impresario_callbacks_total").Help("Callbacks by status and by how they were answered.").Register(r)),
+          callback_seconds(BuildHistogram().Name("impresario_callback_duration_seconds").Help("From receiving a callback to answering it, commit included.").Register(r)),
+          requests(BuildCounter().Name("impresario_http_requests_total").Help("API requests by route and status.").Register(r)),
+          request_seconds(BuildHistogram().Name("impresario_http_request_duration_seconds").Help("From receiving an API request to answering it.").Register(r)),
+          turn_seconds(BuildHistogram().Name("impresario_turn_duration_seconds").Help("Turns of the scheduler that granted something.").Register(r)),
+          grants(BuildCounter().Name("impresario_grants_total").Help("Attempts granted by this node as scheduler.").Register(r)),
+          fenced(BuildCounter().Name("impresario_scheduler_fenced_total").Help("Times this node found that another leads.").Register(r)),
+          illegal(BuildCounter().Name("impresario_illegal_moves_total").Help("Moves that the tables of states refused. Should stay 0.").Register(r)),
+          feed(BuildCounter().Name("impresario_feed_events_total").Help("Events of other writers read by the scheduler.").Register(r)),
+          depth(BuildGauge().Name("impresario_queue_depth").Help("Executions waiting, by lane and priority band.").Register(r)),
+          oldest(BuildGauge().Name("impresario_queue_oldest_age_seconds").Help("How long the longest-waiting execution of a lane has been ready.").Register(r)),
+          running(BuildGauge().Name("impresario_executions_running").Help("Attempts holding a slot, by lane.").Register(r)),
+          state_seconds(BuildGauge().Name("impresario_state_seconds").Help("Time the scheduler has spent in each state since it took over.").Register(r)),
+          state(BuildGauge().Name("impresario_state").Help("1 for the state the scheduler is in.").Register(r)),
+          leader(BuildGauge().Name("impresario_scheduler").Help("1 on the node that leads.").Register(r)),
+          database(BuildGauge().Name("impresario_database_pool").Help("Connections of this node's pool: size, busy, and jobs waiting for one.").Register(r)),
+          reachable(BuildGauge().Name("impresario_database_reachable").Help("1 while the database answers.").Register(r)) {}
+
+    Family<Counter>& enqueued;
+    Family<Counter>& ended;
+    Family<Counter>& deliveries;
+    Family<Histogram>& delivery_seconds;
+    Family<Histogram>& dispatch_seconds;
+    Family<Counter>& callbacks;
+    Family<Histogram>& callback_seconds;
+    Family<Counter>& requests;
+    Family<Histogram>& request_seconds;
+    Family<Histogram>& turn_seconds;
+    Family<Counter>& grants;
+    Family<Counter>& fenced;
+    Family<Counter>& illegal;
+    Family<Counter>& feed;
+    Family<Gauge>& depth;
+    Family<Gauge>& oldest;
+    Family<Gauge>& running;
+    Family<Gauge>& state_seconds;
+    Family<Gauge>& state;
+    Family<Gauge>& leader;
+    Family<Gauge>& database;
+    Family<Gauge>& reachable;
+};
+
+Probe::Probe(platform::Metrics& metrics) : families_(std::make_unique<Families>(metrics.registry())) {}
+Probe::~Probe() = default;
+
+void Probe::enqueued(const domain::Lane& lane, std::size_t count) { families_->enqueued.Add(lane_labels(lane)).Increment(static_cast<double>(count)); }
+void Probe::ended(const domain::Lane& lane, domain::Status status) { families_->ended.Add(with(lane_labels(lane), "outcome", std::string(name(status)))).Increment(); }
+
+void Probe::delivered(const domain::Lane& lane, const webhooks::DeliveryOutcome& outcome, domain::Duration took) {
+    families_->deliveries.Add(with(lane_labels(lane), "outcome", std::string(webhooks::name(outcome)))).Increment();
+    families_->delivery_seconds.Add(lane_labels(lane), kFast).Observe(seconds(took));
+}
+void Probe::dispatched(const domain::Lane& lane, domain::Duration waited) { families_->dispatch_seconds.Add(lane_labels(lane), kSlow).Observe(seconds(waited)); }
+
+void Probe::callback(std::string_view status, int answered, domain::Duration took) {
+    families_->callbacks.Add({{"status", std::string(status)}, {"answer", std::to_string(answered)}}).Increment();
+    families_->callback_seconds.Add({}, kFast).Observe(seconds(took));
+}
+void Probe::request(std::string_view route, int status, domain::Duration took) {
+    families_->requests.Add({{"route", std::string(route)}, {"status", std::to_string(status)}}).Increment();
+    families_->request_seconds.Add({{"route", std::string(route)}}, kFast).Observe(seconds(took));
+}
+void Probe::turn(domain::Duration took, std::size_t grants) {
+    families_->turn_seconds.Add({}, kFast).Observe(seconds(took));
+    families_->grants.Add({}).Increment(static_cast<double>(grants));
+}
+void Probe::fenced() { families_->fenced.Add({}).Increment(); }
+void Probe::illegal_move() { families_->illegal.Add({}).Increment(); }
+void Probe::feed_events(std::size_t count) { families_->feed.Add({}).Increment(static_cast<double>(count)); }
+
+void Probe::show(const Board* board, const StateMachine* state, domain::TimePoint now, bool leads) {
+    families_->leader.Add({}).Set(leads ? 1 : 0);
+    for (int i = 0; i < kHubStates; ++i) {
+        const auto each = static_cast<HubState>(i);
+        const Labels labels{{"state", std::string(name(each))}};
+        families_->state.Add(labels).Set(state && state->state() == each ? 1 : 0);
+        families_->state_seconds.Add(labels).Set(state ? seconds(state->time_in(now)[static_cast<std::size_t>(i)]) : 0);
+    }
+    if (!board) return;
+    for (const auto& lane : board->lanes()) {
+        const auto* order = board->order(lane);
+        std::map<std::string, double> bands{{"critical", 0}, {"high", 0}, {"normal", 0}, {"low", 0}};
+        for (const auto& [priority, count] : order->by_priority()) bands[band(priority)] += static_cast<double>(count);
+        for (const auto& [each, count] : bands) families_->depth.Add(with(lane_labels(lane), "band", each)).Set(count);
+        const auto oldest = order->oldest_ready();
+        families_->oldest.Add(lane_labels(lane)).Set(oldest ? seconds(now - *oldest) : 0);
+        families_->running.Add(lane_labels(lane)).Set(board->in_use(lane));
+    }
+}
+
+void Probe::show_database(int busy, int waiting, int connections, bool reachable) {
+    families_->database.Add({{"what", "busy"}}).Set(busy);
+    families_->database.Add({{"what", "waiting"}}).Set(waiting);
+    families_->database.Add({{"what", "size"}}).Set(connections);
+    families_->reachable.Add({}).Set(reachable ? 1 : 0);
+}
+
+}

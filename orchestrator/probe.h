@@ -1,0 +1,44 @@
+#pragma once
+// The hub's metrics. Counters and histograms move as things happen; gauges are read when somebody scrapes.
+
+#include <memory>
+#include <string>
+
+#include "domain/execution.h"
+#include "domain/lane.h"
+#include "platform/metrics.h"
+#include "webhooks/outcome.h"
+
+namespace impresario::orchestrator {
+
+class Board;
+class StateMachine;
+
+/// Network thread only.
+class Probe {
+  public:
+    explicit Probe(platform::Metrics& metrics);
+    ~Probe();
+
+    void enqueued(const domain::Lane& lane, std::size_t count);
+    void ended(const domain::Lane& lane, domain::Status status);
+    void delivered(const domain::Lane& lane, const webhooks::DeliveryOutcome& outcome, domain::Duration took);
+    /// From becoming due to being granted.
+    void dispatched(const domain::Lane& lane, domain::Duration waited);
+    void callback(std::string_view status, int answered, domain::Duration took);
+    void request(std::string_view route, int status, domain::Duration took);
+    void turn(domain::Duration took, std::size_t grants);
+    void fenced();
+    void illegal_move();
+    void feed_events(std::size_t count);
+
+    /// Before a scrape: what memory shows now. Null board: this node does not lead.
+    void show(const Board* board, const StateMachine* state, domain::TimePoint now, bool leads);
+    void show_database(int busy, int waiting, int connections, bool reachable);
+
+  private:
+    struct Families;
+    std::unique_ptr<Families> families_;
+};
+
+}

@@ -1,0 +1,148 @@
+#include "orchestrator/scheduler_store.h"
+
+#include "orchestrator_sql.h"
+#include "platform/gate_json.h"
+#include "platform/json_text.h"
+
+namespace impresario::orchestrator {
+
+using platform::Params;
+using platform::RowReader;
+using platform::Tx;
+
+namespace {
+Params& add_pid(Params& params, int backend_pid) { return backend_pid == 0 ? params.null() : params.add(backend_pid); }
+}
+
+bool SchedulerStore::lead_to_be_had(Tx& tx, const domain::NodeId& node) const {
+    const auto rows = tx.exec(sql::look_at_scheduler, Params().add(node));
+    return RowReader(rows, 0).flag();
+}
+
+std::optional<Lead> SchedulerStore::take_lead(Tx& tx, const domain::NodeId& node, int backend_pid, int lease_seconds) const {
+    Params params;
+    params.add(node);
+    add_pid(params, backend_pid).add(lease_seconds);
+    const auto rows = tx.exec(sql::take_lead, params);
+    if (rows.empty()) return std::nullopt;
+    RowReader row(rows, 0);
+    Lead lead;
+    lead.epoch = row.integer();
+    lead.renewed_before = row.maybe_time();
+    lead.now = row.time();
+    return lead;
+}
+
+bool SchedulerStore::renew(Tx& tx, std::int64_t epoch, const domain::NodeId& node, int backend_pid, int lease_seconds) const {
+    Params params;
+    params.add(epoch).add(node);
+    add_pid(params, backend_pid).add(lease_seconds);
+    return tx.exec(sql::renew_lead, params).affected() == 1;
+}
+
+void SchedulerStore::resign(Tx& tx, std::int64_t epoch, const domain::NodeId& node) const {
+    tx.exec(sql::resign_lead, Params().add(epoch).add(node));
+}
+
+domain::TimePoint SchedulerStore::fence(Tx& tx, std::int64_t epoch, const domain::NodeId& node) const {
+    const auto rows = tx.exec(sql::fence, Params().add(epoch).add(node));
+    if (rows.empty()) throw Fenced();
+    return RowReader(rows, 0).time();
+}
+
+void SchedulerStore::heartbeat(Tx& tx, const domain::NodeId& node, const std::string& name, bool draining, int backend_pid, int lease_seconds) const {
+    Params params;
+    params.add(node).add(name).add(kHubVersion).add(draining ? "draining" : "delivering");
+    add_pid(params, backend_pid).add(lease_seconds);
+    tx.exec(sql::heartbeat, params);
+}
+
+void SchedulerStore::leave(Tx& tx, const domain::NodeId& node) const { tx.exec(sql::leave, Params().add(node)); }
+
+std::map<domain::NodeId, bool> SchedulerStore::alive(Tx& tx) const {
+    const auto rows = tx.exec(sql::alive_nodes);
+    std::map<domain::NodeId, bool> alive;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        const auto node = row.id<domain::NodeId>();
+        alive[node] = row.view() == "delivering";
+    }
+    return alive;
+}
+
+std::vector<NodeView> SchedulerStore::nodes(Tx& tx) const {
+    const auto rows = tx.exec(sql::list_nodes);
+    std::vector<NodeView> nodes;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        NodeView node;
+        node.node = row.id<domain::NodeId>();
+        node.name = row.text();
+        node.hub_version = row.small();
+        node.state = row.text();
+        node.started_at = row.time();
+        node.heartbeat_at = row.time();
+        node.lease_until = row.time();
+        node.scheduler = row.flag();
+        nodes.push_back(std::move(node));
+    }
+    return nodes;
+}
+
+void SchedulerStore::forget_nodes(Tx& tx) const { tx.exec(sql::forget_nodes); }
+
+std::vector<RecordedGate> SchedulerStore::lane_gates(Tx& tx) const {
+    const auto rows = tx.exec(sql::load_lane_gates);
+    std::vector<RecordedGate> gates;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        RecordedGate each;
+        each.lane.organization_id = row.text();
+        each.lane.workflow_type = row.text();
+        each.gate.kind = domain::parse_gate_kind(row.view()).value_or(domain::GateKind::paused);
+        each.gate.subject = row.text();
+        each.gate.detail = row.text();
+        const std::string numbers = row.text();
+        for (const auto& [key, value] : platform::json_members(numbers)) each.gate.numbers.emplace_back(key, platform::json_string(value));
+        each.since = row.time();
+        each.gate.opens_at = row.maybe_time();
+        gates.push_back(std::move(each));
+    }
+    return gates;
+}
+
+void SchedulerStore::record_lane_gate(Tx& tx, const domain::Lane& lane, const std::optional<domain::Gate>& gate) const {
+    tx.exec(sql::close_lane_gate, Params().add(lane.organization_id).add(lane.workflow_type));
+    if (!gate) return;
+    tx.exec(sql::open_lane_gate, Params()
+                                     .add(lane.organization_id)
+                                     .add(lane.workflow_type)
+                                     .add(domain::name(gate->kind))
+                                     .add(gate->subject)
+                                     .add(gate->detail)
+                                     .add(platform::gate_numbers_json(*gate))
+                                     .add(gate->opens_at));
+}
+
+void SchedulerStore::write_state(Tx& tx, const ShownState& state) const {
+    tx.exec(sql::write_state,
+            Params().add(state.node).add(state.state).add(state.since).add(state.why).add(state.seconds_in).add(state.last_execution).add(state.next_scheduled));
+}
+
+ShownState SchedulerStore::read_state(Tx& tx) const {
+    const auto rows = tx.exec(sql::read_state);
+    RowReader row(rows, 0);
+    ShownState state;
+    state.node = row.maybe_id<domain::NodeId>();
+    state.state = row.text();
+    state.since = row.time();
+    state.why = row.text();
+    state.seconds_in = row.text();
+    state.last_execution = row.maybe_time();
+    state.next_scheduled = row.maybe_time();
+    state.epoch = row.integer();
+    state.led = row.flag();
+    return state;
+}
+
+}

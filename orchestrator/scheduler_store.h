@@ -1,0 +1,85 @@
+#pragma once
+// Leadership, nodes, lane gates and the hub's state in the database. Borrows a transaction. Stateless; any thread.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "domain/gate.h"
+#include "domain/id.h"
+#include "domain/lane.h"
+#include "platform/sql.h"
+
+namespace impresario::orchestrator {
+
+/// Another node leads now: this transaction must not go on.
+struct Fenced : std::runtime_error {
+    Fenced() : std::runtime_error("another node has become scheduler") {}
+};
+
+struct Lead {
+    std::int64_t epoch = 0;
+    /// How long nobody renewed before.
+    std::optional<domain::TimePoint> renewed_before;
+    domain::TimePoint now;
+};
+
+struct NodeView {
+    domain::NodeId node;
+    std::string name;
+    int hub_version = 0;
+    std::string state;
+    domain::TimePoint started_at;
+    domain::TimePoint heartbeat_at;
+    domain::TimePoint lease_until;
+    bool scheduler = false;
+};
+
+struct ShownState {
+    std::optional<domain::NodeId> node;
+    std::string state;
+    domain::TimePoint since;
+    std::string why;
+    std::string seconds_in;
+    std::optional<domain::TimePoint> last_execution;
+    std::optional<domain::TimePoint> next_scheduled;
+    std::int64_t epoch = 0;
+    bool led = false;
+};
+
+struct RecordedGate {
+    domain::Lane lane;
+    domain::Gate gate;
+    domain::TimePoint since;
+};
+
+class SchedulerStore {
+  public:
+    bool lead_to_be_had(platform::Tx& tx, const domain::NodeId& node) const;
+    std::optional<Lead> take_lead(platform::Tx& tx, const domain::NodeId& node, int backend_pid, int lease_seconds) const;
+    /// False: it has passed to another.
+    bool renew(platform::Tx& tx, std::int64_t epoch, const domain::NodeId& node, int backend_pid, int lease_seconds) const;
+    void resign(platform::Tx& tx, std::int64_t epoch, const domain::NodeId& node) const;
+    /// Throws Fenced.
+    domain::TimePoint fence(platform::Tx& tx, std::int64_t epoch, const domain::NodeId& node) const;
+
+    void heartbeat(platform::Tx& tx, const domain::NodeId& node, const std::string& name, bool draining, int backend_pid, int lease_seconds) const;
+    void leave(platform::Tx& tx, const domain::NodeId& node) const;
+    /// Alive nodes; true: takes new work.
+    std::map<domain::NodeId, bool> alive(platform::Tx& tx) const;
+    std::vector<NodeView> nodes(platform::Tx& tx) const;
+    void forget_nodes(platform::Tx& tx) const;
+
+    std::vector<RecordedGate> lane_gates(platform::Tx& tx) const;
+    void record_lane_gate(platform::Tx& tx, const domain::Lane& lane, const std::optional<domain::Gate>& gate) const;
+
+    void write_state(platform::Tx& tx, const ShownState& state) const;
+    ShownState read_state(platform::Tx& tx) const;
+};
+
+/// What this binary is able to run (protocol R23).
+inline constexpr int kHubVersion = 1;
+
+}

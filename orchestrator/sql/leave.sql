@@ -1,0 +1,1 @@
+delete from nodes where node = $1
