@@ -1,0 +1,130 @@
+#include "api/api.h"
+
+#include "api/problem.h"
+#include "platform/log.h"
+
+namespace impresario::api {
+
+namespace log = platform::log;
+
+Api::Api(orchestrator::Node& node, orchestrator::Hub& hub, platform::Metrics& metrics, ApiSettings settings)
+    : node_(node), hub_(hub), metrics_(metrics), settings_(settings) {
+    add_routes();
+}
+
+void Api::route(std::string method, std::string pattern, std::optional<Role> role, Task<Response> (Api::*handler)(Call), std::size_t limit) {
+    Route made;
+    made.method = std::move(method);
+    made.pattern = std::move(pattern);
+    made.role = role;
+    made.handler = [this, handler](Call call) { return (this->*handler)(std::move(call)); };
+    made.body_limit = limit == 0 ? settings_.body_limit : limit;
+    router_.add(std::move(made));
+}
+
+void Api::add_routes() {
+    route("GET", "/livez", std::nullopt, &Api::livez);
+    route("GET", "/readyz", std::nullopt, &Api::readyz);
+    route("GET", "/metrics", std::nullopt, &Api::metrics);
+    route("GET", "/openapi.json", std::nullopt, &Api::openapi);
+
+    route("POST", "/v1/executions", Role::submitter, &Api::create_execution);
+    route("POST", "/v1/executions/batch", Role::submitter, &Api::create_batch, settings_.batch_limit);
+    route("GET", "/v1/executions", Role::viewer, &Api::list_executions);
+    route("GET", "/v1/executions/{id}", Role::viewer, &Api::get_execution);
+    route("PATCH", "/v1/executions/{id}", Role::operator_, &Api::change_execution);
+    route("POST", "/v1/executions/{id}/cancel", Role::submitter, &Api::cancel_execution);
+    route("POST", "/v1/executions/{id}/retry", Role::operator_, &Api::retry_execution);
+    route("POST", "/v1/executions/{id}/accept-late", Role::operator_, &Api::accept_late);
+    route("GET", "/v1/executions/{id}/events", Role::viewer, &Api::execution_events);
+    route("GET", "/v1/executions/{id}/attempts", Role::viewer, &Api::execution_attempts);
+    route("GET", "/v1/executions/{id}/deliveries", Role::viewer, &Api::execution_deliveries);
+
+    route("POST", "/v1/callbacks/{id}", std::nullopt, &Api::callback, settings_.batch_limit);
+
+    route("GET", "/v1/workflow-types", Role::viewer, &Api::list_types);
+    route("GET", "/v1/workflow-types/{name}", Role::viewer, &Api::get_type);
+    route("PUT", "/v1/workflow-types/{name}", Role::admin, &Api::put_type);
+    route("DELETE", "/v1/workflow-types/{name}", Role::admin, &Api::delete_type);
+    route("POST", "/v1/workflow-types/{name}/rotate-signing-secret", Role::admin, &Api::rotate_signing_secret);
+
+    route("GET", "/v1/queue", Role::viewer, &Api::queue);
+    route("GET", "/v1/state", Role::viewer, &Api::state);
+    route("GET", "/v1/nodes", Role::viewer, &Api::nodes);
+    route("GET", "/v1/pauses", Role::viewer, &Api::pauses);
+    route("POST", "/v1/pause", Role::operator_, &Api::pause);
+    route("POST", "/v1/resume", Role::operator_, &Api::resume);
+
+    route("GET", "/v1/dead-letters", Role::viewer, &Api::list_dead_letters);
+    route("GET", "/v1/dead-letters/{id}", Role::viewer, &Api::get_dead_letter);
+    route("POST", "/v1/dead-letters/{id}/retry", Role::operator_, &Api::retry_dead_letter);
+    route("POST", "/v1/dead-letters/{id}/discard", Role::operator_, &Api::discard_dead_letter);
+    route("POST", "/v1/dead-letters/retry", Role::operator_, &Api::retry_dead_letters);
+}
+
+std::size_t Api::body_limit(std::string_view method, std::string_view path) const {
+    const auto match = router_.match(method, path);
+    return match.route ? match.route->body_limit : settings_.body_limit;
+}
+
+platform::Task<void> Api::reload_keys() {
+    auto asked_keys = node_.database().read([](platform::Tx& tx) { return ApiKeyStore().load(tx); });
+    keys_ = co_await std::move(asked_keys);
+}
+
+platform::Task<platform::HttpResponse> Api::handle(platform::HttpRequest request) {
+    const auto begun = std::chrono::steady_clock::now();
+    auto match = router_.match(request.method, request.path);
+    if (!match.route) {
+        if (match.allow.empty()) co_return problem(404, "not-found", "there is nothing at " + request.path + "; GET /openapi.json lists what there is");
+        auto response = problem(405, "method-not-allowed", "this path takes " + match.allow);
+        response.headers.emplace_back("allow", match.allow);
+        co_return response;
+    }
+    const Route& found = *match.route;
+    Call call{std::move(request), std::move(match.path), {}};
+    Response response;
+    if (found.role) {
+        const auto token = call.request.bearer();
+        const Caller* caller = token.empty() || !keys_ ? nullptr : keys_->find(token);
+        if (!keys_) {
+            response = problem(503, "not-ready", not_ready_.empty() ? "this node has not read its API keys yet" : not_ready_);
+        } else if (!caller) {
+            response = problem(401, "unauthorized", token.empty() ? "send an API key: Authorization: Bearer imp_…" : "this API key is not valid");
+        } else if (caller->role < *found.role) {
+            response = problem(403, "forbidden", "this needs the role " + std::string(name(*found.role)) + "; the key has " + std::string(name(caller->role)));
+        } else {
+            call.caller = *caller;
+            response = co_await answer(found, std::move(call));
+        }
+    } else {
+        response = co_await answer(found, std::move(call));
+    }
+    node_.probe().request(found.pattern, response.status, std::chrono::duration_cast<domain::Duration>(std::chrono::steady_clock::now() - begun));
+    co_return response;
+}
+
+platform::Task<platform::HttpResponse> Api::answer(const Route& route, Call call) {
+    std::string failure;
+    try {
+        co_return co_await route.handler(std::move(call));
+    } catch (const platform::DatabaseUnavailable&) {
+        co_return problem(503, "database-unavailable", "the database is away; nothing was changed, try again");
+    } catch (const platform::DatabaseInDoubt&) {
+        co_return problem(503, "in-doubt", "the database went away during the commit; it may have happened. Send it again, with the same Idempotency-Key where one was given");
+    } catch (const platform::StatementRefused& e) {
+        if (e.sqlstate == "57014" || e.transient()) co_return problem(503, "database-slow", "the database took too long; nothing was changed, try again");
+        failure = e.what();
+    } catch (const std::exception& e) {
+        failure = e.what();
+    }
+    log::error("a request failed", {{"route", route.pattern}, {"error", failure}});
+    co_return problem(500, "internal", "something went wrong here; it is in the log");
+}
+
+platform::HttpResponse Api::respond(const orchestrator::Reply& reply) {
+    if (!reply.answer.problem.empty()) return problem(reply.answer.status, reply.answer.problem, reply.answer.detail);
+    return json_response(reply.answer.status, reply.answer.body.empty() ? "{\"ok\":true}" : reply.answer.body);
+}
+
+}

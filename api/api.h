@@ -1,0 +1,98 @@
+#pragma once
+// The HTTP API of one node. Network thread only.
+
+#include <memory>
+#include <string>
+
+#include "api/auth.h"
+#include "api/router.h"
+#include "orchestrator/hub.h"
+#include "platform/http_server.h"
+#include "platform/metrics.h"
+
+namespace impresario::api {
+
+struct ApiSettings {
+    /// Where `until` and friends are read against nothing else than the hub's clock; here are only limits.
+    std::size_t body_limit = 1024 * 1024;
+    std::size_t batch_limit = 16 * 1024 * 1024;
+    int batch_most = 1000;
+};
+
+class Api {
+  public:
+    Api(orchestrator::Node& node, orchestrator::Hub& hub, platform::Metrics& metrics, ApiSettings settings);
+
+    platform::Task<platform::HttpResponse> handle(platform::HttpRequest request);
+    std::size_t body_limit(std::string_view method, std::string_view path) const;
+
+    /// Not ready from the first sign of stopping (SIGTERM).
+    void set_draining() { draining_ = true; }
+    /// Why this node is not ready before the database is; empty when nothing stands in the way.
+    void set_not_ready(std::string why) { not_ready_ = std::move(why); }
+    platform::Task<void> reload_keys();
+    const Router& router() const { return router_; }
+
+  private:
+    using Response = platform::HttpResponse;
+    template <class T>
+    using Task = platform::Task<T>;
+
+    void route(std::string method, std::string pattern, std::optional<Role> role, Task<Response> (Api::*handler)(Call), std::size_t limit = 0);
+    void add_routes();
+    Task<Response> answer(const Route& route, Call call);
+
+    // routes_health.cc
+    Task<Response> livez(Call call);
+    Task<Response> readyz(Call call);
+    Task<Response> metrics(Call call);
+    Task<Response> openapi(Call call);
+    // routes_executions.cc
+    Task<Response> create_execution(Call call);
+    Task<Response> create_batch(Call call);
+    Task<Response> list_executions(Call call);
+    Task<Response> get_execution(Call call);
+    Task<Response> change_execution(Call call);
+    Task<Response> cancel_execution(Call call);
+    Task<Response> retry_execution(Call call);
+    Task<Response> accept_late(Call call);
+    Task<Response> execution_events(Call call);
+    Task<Response> execution_attempts(Call call);
+    Task<Response> execution_deliveries(Call call);
+    // routes_callbacks.cc
+    Task<Response> callback(Call call);
+    // routes_types.cc
+    Task<Response> list_types(Call call);
+    Task<Response> get_type(Call call);
+    Task<Response> put_type(Call call);
+    Task<Response> delete_type(Call call);
+    Task<Response> rotate_signing_secret(Call call);
+    // routes_operations.cc
+    Task<Response> queue(Call call);
+    Task<Response> state(Call call);
+    Task<Response> nodes(Call call);
+    Task<Response> pauses(Call call);
+    Task<Response> pause(Call call);
+    Task<Response> resume(Call call);
+    // routes_dead_letters.cc
+    Task<Response> list_dead_letters(Call call);
+    Task<Response> get_dead_letter(Call call);
+    Task<Response> retry_dead_letter(Call call);
+    Task<Response> discard_dead_letter(Call call);
+    Task<Response> retry_dead_letters(Call call);
+
+    Task<Response> enqueue(Call call, std::vector<priority_queue::NewExecution> executions, bool batch, domain::BatchId batch_id);
+    /// A command's answer as a response.
+    static Response respond(const orchestrator::Reply& reply);
+
+    orchestrator::Node& node_;
+    orchestrator::Hub& hub_;
+    platform::Metrics& metrics_;
+    ApiSettings settings_;
+    Router router_;
+    std::shared_ptr<const ApiKeys> keys_;
+    bool draining_ = false;
+    std::string not_ready_;
+};
+
+}

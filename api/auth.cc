@@ -1,0 +1,91 @@
+#include "api/auth.h"
+
+#include <array>
+
+#include "api_sql.h"
+#include "platform/crypto.h"
+
+namespace impresario::api {
+
+using platform::Params;
+using platform::RowReader;
+using platform::Tx;
+
+namespace {
+constexpr std::array<std::pair<Role, std::string_view>, 4> kRoles{{
+    {Role::viewer, "viewer"},
+    {Role::submitter, "submitter"},
+    {Role::operator_, "operator"},
+    {Role::admin, "admin"},
+}};
+}
+
+std::string_view name(Role role) { return kRoles[static_cast<std::size_t>(role)].second; }
+
+std::optional<Role> parse_role(std::string_view text) {
+    for (const auto& [role, known] : kRoles)
+        if (known == text) return role;
+    return std::nullopt;
+}
+
+const Caller* ApiKeys::find(std::string_view token) const {
+    if (!token.starts_with("imp_") || token.size() > 200) return nullptr;
+    const auto found = by_hash_.find(std::string(platform::view(platform::sha256(token))));
+    return found == by_hash_.end() ? nullptr : &found->second;
+}
+
+std::shared_ptr<const ApiKeys> ApiKeyStore::load(Tx& tx) const {
+    const auto rows = tx.exec(sql::load_keys);
+    std::map<std::string, Caller> by_hash;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        Caller caller;
+        caller.key = row.id<domain::ApiKeyId>();
+        caller.organization_id = row.text();
+        caller.name = row.text();
+        caller.role = parse_role(row.view()).value_or(Role::viewer);
+        by_hash.emplace(row.bytes(), std::move(caller));
+    }
+    return std::make_shared<const ApiKeys>(std::move(by_hash));
+}
+
+domain::Secret ApiKeyStore::create(Tx& tx, const Caller& caller) const {
+    domain::Secret key("imp_" + platform::base64url(platform::random_bytes(32)));
+    domain::ApiKeyId id = caller.key;
+    if (id.nil()) {
+        const auto bytes = platform::random_bytes(16);
+        std::copy(bytes.begin(), bytes.end(), id.value.begin());
+        id.value[6] = static_cast<std::uint8_t>((id.value[6] & 0x0f) | 0x40);
+        id.value[8] = static_cast<std::uint8_t>((id.value[8] & 0x3f) | 0x80);
+    }
+    tx.exec(sql::create_key, Params()
+                                 .add(id)
+                                 .add(caller.organization_id)
+                                 .add(caller.name)
+                                 .add(name(caller.role))
+                                 .add_bytes(platform::view(platform::sha256(key.reveal())))
+                                 .add(key.reveal().substr(0, 8)));
+    return key;
+}
+
+std::vector<ApiKeyRow> ApiKeyStore::list(Tx& tx) const {
+    const auto rows = tx.exec(sql::list_keys);
+    std::vector<ApiKeyRow> keys;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        ApiKeyRow key;
+        key.caller.key = row.id<domain::ApiKeyId>();
+        key.caller.organization_id = row.text();
+        key.caller.name = row.text();
+        key.caller.role = parse_role(row.view()).value_or(Role::viewer);
+        key.hint = row.text();
+        key.created_at = row.time();
+        key.revoked_at = row.maybe_time();
+        keys.push_back(std::move(key));
+    }
+    return keys;
+}
+
+bool ApiKeyStore::revoke(Tx& tx, const domain::ApiKeyId& id) const { return tx.exec(sql::revoke_key, Params().add(id)).affected() == 1; }
+
+}

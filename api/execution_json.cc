@@ -1,0 +1,113 @@
+#include "api/execution_json.h"
+
+#include "platform/gate_json.h"
+#include "platform/json_writer.h"
+
+namespace impresario::api {
+
+using platform::JsonWriter;
+
+namespace {
+void time_field(JsonWriter& json, std::string_view key, const std::optional<domain::TimePoint>& at) {
+    if (at) {
+        json.field(key, domain::rfc3339(*at));
+    } else {
+        json.raw(key, "null");
+    }
+}
+
+template <class IdType>
+void id_field(JsonWriter& json, std::string_view key, const std::optional<IdType>& id) {
+    if (id) {
+        json.field(key, id->text());
+    } else {
+        json.raw(key, "null");
+    }
+}
+
+void string_field(JsonWriter& json, std::string_view key, const std::string& text) {
+    if (text.empty()) {
+        json.raw(key, "null");
+    } else {
+        json.field(key, text);
+    }
+}
+
+/// Why it does not run: its own gate first, then its lane's.
+void waiting(JsonWriter& json, const ExecutionView& view) {
+    const auto& e = view.execution;
+    if (terminal(e.status) || e.holds_slot() || e.open_children > 0) return;
+    if (e.due_at) {
+        domain::Gate gate{domain::GateKind::not_due, e.status == domain::Status::retrying ? "retry" : "scheduled_at", "", {}, e.due_at};
+        gate.detail = e.status == domain::Status::retrying ? "its next try comes at " + domain::rfc3339(*e.due_at) : "it is scheduled for " + domain::rfc3339(*e.due_at);
+        json.raw("waiting_for", platform::gate_json(gate));
+    } else if (e.gate) {
+        json.raw("waiting_for", platform::gate_json(*e.gate));
+        time_field(json, "waiting_since", e.gate_since);
+    } else if (view.lane_gate) {
+        json.raw("waiting_for", platform::gate_json(view.lane_gate->gate));
+        json.field("waiting_since", domain::rfc3339(view.lane_gate->since));
+    } else {
+        json.raw("waiting_for", "null");
+    }
+}
+}
+
+std::string execution_json(const ExecutionView& view) {
+    const auto& e = view.execution;
+    JsonWriter json;
+    json.open();
+    json.field("execution_id", e.id.text())
+        .field("organization_id", e.lane.organization_id)
+        .field("workflow_type", e.lane.workflow_type)
+        .field("status", name(e.status))
+        .field("priority", e.priority);
+    string_field(json, "reason", e.reason);
+    json.field("created_at", domain::rfc3339(e.created_at)).field("scheduled_at", domain::rfc3339(e.scheduled_at));
+    time_field(json, "ready_at", e.ready_at);
+    time_field(json, "due_at", e.due_at);
+    time_field(json, "started_at", e.started_at);
+    time_field(json, "completed_at", e.completed_at);
+    time_field(json, "timeout_at", e.timeout_at);
+    json.field("retry_count", e.retry_count).field("max_retries", e.max_retries).field("attempts", e.attempts).field("opening", e.opening);
+    id_field(json, "batch_id", e.batch);
+    id_field(json, "parent_execution_id", e.parent);
+    json.field("open_children", e.open_children);
+    string_field(json, "concurrency_key", e.concurrency_key);
+    waiting(json, view);
+    if (e.attempt) {
+        json.open("attempt", '{');
+        json.field("number", e.attempt->number)
+            .field("attempt_id", e.attempt->id.text())
+            .field("state", name(e.attempt->state))
+            .field("deliveries", e.attempt->deliveries)
+            .field("node", e.attempt->node.text())
+            .field("endpoint_id", e.attempt->endpoint.text())
+            .field("granted_at", domain::rfc3339(e.attempt->granted_at));
+        time_field(json, "accepted_at", e.attempt->accepted_at);
+        json.close();
+    } else {
+        json.raw("attempt", "null");
+    }
+    json.open("metrics", '{');
+    json.field("duration_ms", e.duration_ms).field("items_processed", e.items_processed);
+    if (e.cost) {
+        json.field("cost_usd", domain::decimal(*e.cost));
+    } else {
+        json.raw("cost_usd", "null");
+    }
+    json.close();
+    json.raw("progress", e.progress);
+    if (view.payload) json.raw("input", view.payload->input).raw("context", view.payload->context.empty() ? "{}" : view.payload->context);
+    if (view.result) {
+        json.raw("result_data", view.result->result_data).raw("error_data", view.result->error_data).raw("items", view.result->items);
+        json.field("sanitised", view.result->sanitised);
+        string_field(json, "peer_reference", view.result->peer_reference);
+    } else if (view.payload) {
+        json.raw("result_data", "null").raw("error_data", "null").raw("items", "null");
+    }
+    json.close();
+    return std::move(json).text();
+}
+
+}

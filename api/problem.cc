@@ -1,0 +1,42 @@
+#include "api/problem.h"
+
+#include "platform/json_text.h"
+#include "platform/json_writer.h"
+
+namespace impresario::api {
+
+platform::HttpResponse problem(int status, std::string_view type, std::string_view detail, const std::vector<FieldFault>& faults) {
+    platform::JsonWriter json;
+    json.open();
+    json.field("type", "/problems/" + std::string(type))
+        .field("title", platform::reason_phrase(status))
+        .field("status", status)
+        .field("detail", platform::storable_text(detail));
+    if (!faults.empty()) {
+        json.open("errors", '[');
+        for (const auto& fault : faults) {
+            json.open();
+            json.field("pointer", platform::storable_text(fault.pointer)).field("detail", platform::storable_text(fault.what));
+            json.close();
+        }
+        json.close(']');
+    }
+    json.close();
+    platform::HttpResponse response;
+    response.status = status;
+    response.headers.emplace_back("content-type", "application/problem+json");
+    if (status == 503) response.headers.emplace_back("retry-after", "2");
+    if (status == 401) response.headers.emplace_back("www-authenticate", "Bearer");
+    response.body = std::move(json).text();
+    return response;
+}
+
+platform::HttpResponse json_response(int status, std::string body) {
+    platform::HttpResponse response;
+    response.status = status;
+    response.headers.emplace_back("content-type", "application/json");
+    response.body = std::move(body);
+    return response;
+}
+
+}

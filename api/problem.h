@@ -1,0 +1,24 @@
+#pragma once
+// Errors as application/problem+json (RFC 9457) with a stable `type`.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "platform/http.h"
+
+namespace impresario::api {
+
+/// One field that is wrong.
+struct FieldFault {
+    /// JSON pointer into the body, or the name of a parameter or header.
+    std::string pointer;
+    std::string what;
+};
+
+/// `type` is the short name; it becomes "/problems/<type>".
+platform::HttpResponse problem(int status, std::string_view type, std::string_view detail, const std::vector<FieldFault>& faults = {});
+
+platform::HttpResponse json_response(int status, std::string body);
+
+}

@@ -1,0 +1,462 @@
+#include <charconv>
+
+#include "api/api.h"
+#include "api/execution_json.h"
+#include "api/problem.h"
+#include "api/request_reader.h"
+#include "journal/event_store.h"
+#include "platform/callback_json.h"
+#include "platform/json_text.h"
+#include "platform/json_writer.h"
+
+namespace impresario::api {
+
+using domain::ExecutionId;
+using platform::HttpResponse;
+using platform::JsonWriter;
+using platform::Task;
+using platform::Tx;
+
+namespace {
+
+/// What stands for "that id is not one": the same as one that does not exist.
+HttpResponse no_such_execution() { return problem(404, "not-found", "there is no such execution"); }
+
+/// Reads one execution of a request. The concurrency key is taken from the input now, once.
+std::optional<priority_queue::NewExecution> read_execution(BodyReader& body, const std::string& organization_id, const subworkflows::Catalogue& catalogue,
+                                                           domain::TimePoint now, bool in_batch) {
+    priority_queue::NewExecution made;
+    auto& e = made.execution;
+    e.lane.organization_id = organization_id;
+    e.lane.workflow_type = body.text("workflow_type");
+    const auto* type = catalogue.find(e.lane);
+    if (e.lane.workflow_type.empty()) {
+        body.wrong("workflow_type", "is missing");
+    } else if (!type) {
+        body.wrong("workflow_type", "is not a registered workflow type; GET /v1/workflow-types lists them");
+    }
+    e.priority = body.priority("priority").value_or(50);
+    e.created_at = now;
+    e.scheduled_at = body.time("scheduled_at").value_or(now);
+    if (!in_batch) e.batch = body.id<domain::BatchId>("batch_id");
+    e.max_retries = body.whole("max_retries", 0, 1000).value_or(type ? type->retry.max_retries : 3);
+    if (const auto input = body.raw("input")) made.input = std::string(*input);
+    if (const auto context = body.raw("context")) {
+        if (platform::json_type(*context) != platform::JsonType::object) body.wrong("context", "must be an object");
+        made.context = std::string(*context);
+    }
+    body.nothing_else();
+    if (!body.faults().empty()) return std::nullopt;
+    if (!type->concurrency_key.empty() && !made.input.empty())
+        if (const auto key = platform::json_at(made.input, type->concurrency_key); key && platform::json_type(*key) != platform::JsonType::null)
+            e.concurrency_key = std::string(platform::utf8_prefix(platform::json_string(*key), 200));
+    e.ready = e.scheduled_at <= now;
+    if (e.ready) {
+        e.ready_at = now;
+    } else {
+        e.due_at = e.scheduled_at;
+    }
+    e.last_seq = 1;
+    return made;
+}
+
+/// The Idempotency-Key header; a fault where it cannot be one.
+struct KeyHeader {
+    std::string key;
+    bool wrong = false;
+};
+KeyHeader idempotency_key(const platform::HttpRequest& request) {
+    KeyHeader header;
+    header.key = std::string(request.header("idempotency-key"));
+    if (header.key.size() > 255) header.wrong = true;
+    for (const char c : header.key)
+        if (c < 0x20 || c == 0x7f) header.wrong = true;
+    for (const auto& [name, value] : request.headers)
+        if (platform::header_is(name, "idempotency-key") && value.empty()) header.wrong = true;
+    return header;
+}
+
+void write_created(JsonWriter& json, const domain::Execution& e) {
+    json.field("execution_id", e.id.text()).field("workflow_type", e.lane.workflow_type).field("status", name(e.status)).field("priority", e.priority);
+    json.field("created_at", domain::rfc3339(e.created_at)).field("scheduled_at", domain::rfc3339(e.scheduled_at));
+    if (e.batch) json.field("batch_id", e.batch->text());
+}
+
+}
+
+Task<HttpResponse> Api::enqueue(Call call, std::vector<priority_queue::NewExecution> executions, bool batch, domain::BatchId batch_id) {
+    const auto key = idempotency_key(call.request);
+    if (key.wrong) co_return problem(400, "invalid-idempotency-key", "Idempotency-Key must have 1 to 255 printable characters", {{"Idempotency-Key", "must have 1 to 255 printable characters"}});
+    orchestrator::IntakeItem item;
+    JsonWriter json;
+    json.open();
+    if (batch) {
+        json.field("batch_id", batch_id.text()).field("count", executions.size());
+        json.open("executions", '[');
+    }
+    for (auto& each : executions) {
+        each.execution.id = node_.ids().make<ExecutionId>(each.execution.created_at);
+        if (batch) json.open();
+        write_created(json, each.execution);
+        if (batch) json.close();
+    }
+    if (batch) json.close(']');
+    json.close();
+    item.executions = std::move(executions);
+    item.answer = std::move(json).text();
+    if (!key.key.empty()) {
+        orchestrator::IdempotencyKey named;
+        named.organization_id = call.caller.organization_id;
+        named.owner = call.caller.key.text();
+        named.route = batch ? "POST /v1/executions/batch" : "POST /v1/executions";
+        named.key = key.key;
+        named.body_sha256 = std::string(platform::view(platform::sha256(call.request.body)));
+        item.key = std::move(named);
+    }
+    const auto reply = co_await node_.enqueue(std::move(item));
+    if (reply.reused) co_return problem(422, "idempotency-key-reused", "this Idempotency-Key was used with another body", {{"Idempotency-Key", "was used with another body"}});
+    auto response = json_response(reply.status, reply.answer);
+    if (!batch)
+        if (const auto id = platform::json_member(response.body, "execution_id")) response.headers.emplace_back("location", "/v1/executions/" + platform::json_string(*id));
+    if (reply.replayed) response.headers.emplace_back("idempotent-replayed", "true");
+    co_return response;
+}
+
+Task<HttpResponse> Api::create_execution(Call call) {
+    if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
+    BodyReader body(call.request.body);
+    auto execution = read_execution(body, call.caller.organization_id, *node_.catalogue(), node_.clock().now(), false);
+    if (!execution) co_return invalid(body.faults());
+    std::vector<priority_queue::NewExecution> executions;
+    executions.push_back(*std::move(execution));
+    auto asked_answer = enqueue(std::move(call), std::move(executions), false, {});
+    co_return co_await std::move(asked_answer);
+}
+
+Task<HttpResponse> Api::create_batch(Call call) {
+    if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
+    BodyReader body(call.request.body);
+    const auto now = node_.clock().now();
+    const auto batch_id = body.id<domain::BatchId>("batch_id").value_or(node_.ids().make<domain::BatchId>(now));
+    const auto list = body.raw("executions");
+    std::vector<priority_queue::NewExecution> executions;
+    if (!list || platform::json_type(*list) != platform::JsonType::array) {
+        body.wrong("executions", "must be an array");
+    } else {
+        const auto elements = platform::json_elements(*list);
+        if (elements.empty() || static_cast<int>(elements.size()) > settings_.batch_most)
+            body.wrong("executions", "must hold 1 to " + std::to_string(settings_.batch_most) + " executions");
+        for (std::size_t i = 0; i < elements.size() && static_cast<int>(i) < settings_.batch_most; ++i) {
+            BodyReader each(elements[i], "/executions/" + std::to_string(i));
+            auto execution = read_execution(each, call.caller.organization_id, *node_.catalogue(), now, true);
+            for (auto& fault : each.faults()) body.faults().push_back(std::move(fault));
+            if (!execution) continue;
+            execution->execution.batch = batch_id;
+            executions.push_back(*std::move(execution));
+        }
+    }
+    body.nothing_else();
+    if (!body.faults().empty()) co_return invalid(body.faults());
+    co_return co_await enqueue(std::move(call), std::move(executions), true, batch_id);
+}
+
+Task<HttpResponse> Api::list_executions(Call call) {
+    std::vector<FieldFault> faults;
+    priority_queue::ExecutionFilter filter;
+    filter.organization_id = call.caller.organization_id;
+    const auto& request = call.request;
+    if (const auto status = request.parameter("status"); status && !status->empty()) {
+        filter.statuses = *status;
+        std::string_view rest = *status;
+        while (!rest.empty()) {
+            const auto comma = rest.find(',');
+            if (!domain::parse_status(rest.substr(0, comma))) faults.push_back({"status", "'" + std::string(rest.substr(0, comma)) + "' is not a status"});
+            rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+        }
+    }
+    filter.workflow_type = request.parameter("workflow_type").value_or("");
+    const auto id_parameter = [&]<class IdType>(std::string_view name, std::optional<IdType>& into) {
+        const auto text = request.parameter(name);
+        if (!text || text->empty()) return;
+        into = IdType::parse(*text);
+        if (!into) faults.push_back({std::string(name), "must be a UUID"});
+    };
+    id_parameter("batch_id", filter.batch);
+    id_parameter("parent_execution_id", filter.parent);
+    filter.created_after = time_parameter(request, "created_after", faults);
+    filter.created_before = time_parameter(request, "created_before", faults);
+    filter.most = page_limit(request, 50, 500, faults) + 1;
+    if (const auto text = request.parameter("cursor"); text && !text->empty()) {
+        const auto cursor = parse_cursor(*text);
+        const auto id = cursor ? ExecutionId::parse(cursor->id) : std::nullopt;
+        if (!id) {
+            faults.push_back({"cursor", "is not a cursor of this list"});
+        } else {
+            filter.before_at = cursor->at;
+            filter.before_id = id;
+        }
+    }
+    if (!faults.empty()) co_return invalid(faults);
+    auto asked_rows = node_.database().read([filter](Tx& tx) { return priority_queue::QueueStore().list(tx, filter); });
+    const auto rows = co_await std::move(asked_rows);
+    JsonWriter json;
+    json.open();
+    json.open("executions", '[');
+    const std::size_t shown = std::min(rows.size(), static_cast<std::size_t>(filter.most - 1));
+    for (std::size_t i = 0; i < shown; ++i) json.element(execution_json({rows[i].execution, std::nullopt, std::nullopt, std::nullopt}));
+    json.close(']');
+    if (rows.size() > shown) {
+        const auto& last = rows[shown - 1].execution;
+        json.field("next_cursor", cursor_text({last.created_at, last.id.text()}));
+    } else {
+        json.raw("next_cursor", "null");
+    }
+    json.close();
+    co_return json_response(200, std::move(json).text());
+}
+
+namespace {
+std::optional<ExecutionView> read_view(Tx& tx, const ExecutionId& id, const std::string& organization_id) {
+    const priority_queue::QueueStore queue;
+    auto rows = queue.read(tx, {id});
+    if (rows.empty() || rows.front().execution.lane.organization_id != organization_id) return std::nullopt;
+    ExecutionView view;
+    view.execution = std::move(rows.front().execution);
+    view.payload = queue.payload(tx, id);
+    auto results = queue.results(tx, {{id, view.execution.opening}});
+    if (!results.empty()) view.result = std::move(results.front());
+    for (auto& gate : orchestrator::SchedulerStore().lane_gates(tx))
+        if (gate.lane == view.execution.lane) view.lane_gate = std::move(gate);
+    return view;
+}
+}
+
+Task<HttpResponse> Api::get_execution(Call call) {
+    const auto id = ExecutionId::parse(call.path["id"]);
+    if (!id) co_return no_such_execution();
+    int wait = 0;
+    if (const auto text = call.request.parameter("wait")) {
+        const auto read = std::from_chars(text->data(), text->data() + text->size(), wait);
+        if (read.ec != std::errc{} || wait < 0 || wait > 60) co_return invalid({{"wait", "must be from 0 to 60 seconds"}});
+    }
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{wait};
+    for (;;) {
+        const auto organization = call.caller.organization_id;
+        auto asked_view = node_.database().transact([wanted = *id, organization](Tx& tx) { return read_view(tx, wanted, organization); });
+        const auto view = co_await std::move(asked_view);
+        if (!view) co_return no_such_execution();
+        const auto now = std::chrono::steady_clock::now();
+        // ?wait=: answered at the end, or when the time is over, whichever comes first.
+        if (terminal(view->execution.status) || now >= until || draining_) co_return json_response(200, execution_json(*view));
+        co_await node_.await_end(*id, std::min<std::chrono::steady_clock::duration>(until - now, std::chrono::seconds{1}));
+    }
+}
+
+Task<HttpResponse> Api::change_execution(Call call) {
+    const auto id = ExecutionId::parse(call.path["id"]);
+    if (!id) co_return no_such_execution();
+    if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
+    BodyReader body(call.request.body);
+    orchestrator::Reprioritise change;
+    change.priority = body.priority("priority");
+    change.scheduled_at = body.time("scheduled_at");
+    change.by = call.caller.name;
+    body.nothing_else();
+    if (body.faults().empty() && !change.priority && !change.scheduled_at) body.wrong("priority", "or scheduled_at must be given");
+    if (!body.faults().empty()) co_return invalid(body.faults());
+    const auto reply = co_await node_.submit(*id, std::move(change), call.caller.organization_id);
+    co_return respond(reply);
+}
+
+Task<HttpResponse> Api::cancel_execution(Call call) {
+    const auto id = ExecutionId::parse(call.path["id"]);
+    if (!id) co_return no_such_execution();
+    orchestrator::Cancel cancel;
+    cancel.by = call.caller.name;
+    if (!call.request.body.empty()) {
+        if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
+        BodyReader body(call.request.body);
+        cancel.reason = body.text("reason");
+        body.nothing_else();
+        if (!body.faults().empty()) co_return invalid(body.faults());
+    }
+    const auto reply = co_await node_.submit(*id, std::move(cancel), call.caller.organization_id);
+    co_return respond(reply);
+}
+
+Task<HttpResponse> Api::retry_execution(Call call) {
+    const auto id = ExecutionId::parse(call.path["id"]);
+    if (!id) co_return no_such_execution();
+    orchestrator::Reopen reopen;
+    reopen.by = call.caller.name;
+    if (!call.request.body.empty()) {
+        if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
+        BodyReader body(call.request.body);
+        if (const auto input = body.raw("input")) reopen.input = std::string(*input);
+        body.nothing_else();
+        if (!body.faults().empty()) co_return invalid(body.faults());
+    }
+    const auto reply = co_await node_.submit(*id, std::move(reopen), call.caller.organization_id);
+    co_return respond(reply);
+}
+
+Task<HttpResponse> Api::accept_late(Call call) {
+    const auto id = ExecutionId::parse(call.path["id"]);
+    if (!id) co_return no_such_execution();
+    struct Evidence {
+        domain::AttemptId attempt;
+        std::string sha256;
+        std::string body;
+    };
+    // The newest completed result among those that came too late.
+    auto asked_evidence = node_.database().read([wanted = *id](Tx& tx) {
+        std::optional<Evidence> found;
+        const auto rows = webhooks::AttemptStore().list_refused(tx, wanted);
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            platform::RowReader row(rows, i);
+            Evidence each;
+            each.attempt = row.id<domain::AttemptId>();
+            row.skip();
+            row.skip();
+            const bool completed = row.view() == "completed";
+            row.skip();
+            each.sha256 = row.bytes();
+            each.body = row.text();
+            if (completed) found = std::move(each);
+        }
+        return found;
+    });
+    const auto evidence = co_await std::move(asked_evidence);
+    if (!evidence) co_return problem(409, "no-late-result", "no completed result has come in too late for this execution");
+    auto callback = platform::parse_callback(evidence->body);
+    if (!callback) co_return problem(409, "no-late-result", "the late result cannot be read any more");
+    orchestrator::AcceptLate late;
+    late.attempt = evidence->attempt;
+    late.callback = *std::move(callback);
+    late.sha256 = evidence->sha256;
+    late.by = call.caller.name;
+    const auto reply = co_await node_.submit(*id, std::move(late), call.caller.organization_id);
+    co_return respond(reply);
+}
+
+namespace {
+/// Runs `read` if the execution is one of the caller's; nullopt otherwise.
+template <class Read>
+auto of_execution(Tx& tx, const ExecutionId& id, const std::string& organization_id, Read read) -> std::optional<decltype(read(tx))> {
+    const auto rows = priority_queue::QueueStore().read(tx, {id});
+    if (rows.empty() || rows.front().execution.lane.organization_id != organization_id) return std::nullopt;
+    return read(tx);
+}
+}
+
+Task<HttpResponse> Api::execution_events(Call call) {
+    const auto id = ExecutionId::parse(call.path["id"]);
+    if (!id) co_return no_such_execution();
+    std::vector<FieldFault> faults;
+    const int limit = page_limit(call.request, 200, 1000, faults);
+    int after = 0;
+    if (const auto text = call.request.parameter("after")) {
+        const auto read = std::from_chars(text->data(), text->data() + text->size(), after);
+        if (read.ec != std::errc{} || after < 0) faults.push_back({"after", "must be the seq of an event"});
+    }
+    if (!faults.empty()) co_return invalid(faults);
+    auto asked_events = node_.database().transact([wanted = *id, organization = call.caller.organization_id, after, limit](Tx& tx) {
+        return of_execution(tx, wanted, organization, [&](Tx& t) { return journal::EventStore().stream(t, wanted.value, after, limit); });
+    });
+    const auto events = co_await std::move(asked_events);
+    if (!events) co_return no_such_execution();
+    JsonWriter json;
+    json.open();
+    json.open("events", '[');
+    for (const auto& event : *events) {
+        json.open();
+        json.field("seq", event.seq).field("type", event.type).field("at", domain::rfc3339(event.at)).raw("payload", event.payload);
+        json.close();
+    }
+    json.close(']');
+    json.close();
+    co_return json_response(200, std::move(json).text());
+}
+
+Task<HttpResponse> Api::execution_attempts(Call call) {
+    const auto id = ExecutionId::parse(call.path["id"]);
+    if (!id) co_return no_such_execution();
+    auto asked_text = node_.database().transact([wanted = *id, organization = call.caller.organization_id](Tx& tx) {
+        return of_execution(tx, wanted, organization, [&](Tx& t) {
+            const webhooks::AttemptStore store;
+            JsonWriter json;
+            json.open();
+            json.open("attempts", '[');
+            const auto rows = store.list_attempts(t, wanted);
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                platform::RowReader row(rows, i);
+                json.open();
+                json.field("number", row.small()).field("attempt_id", row.text()).field("opening", row.small()).field("node", row.text()).field("endpoint_id", row.text()).field("deliveries", row.small());
+                const auto time = [&](std::string_view key) {
+                    const auto at = row.maybe_time();
+                    json.raw(key, at ? "\"" + domain::rfc3339(*at) + "\"" : "null");
+                };
+                time("granted_at");
+                time("accepted_at");
+                time("closed_at");
+                json.field("state", "closed").field("outcome", row.text()).field("detail", row.text());
+                json.close();
+            }
+            const auto current = priority_queue::QueueStore().read(t, {wanted});
+            if (!current.empty() && current.front().execution.attempt) {
+                const auto& attempt = *current.front().execution.attempt;
+                json.open();
+                json.field("number", attempt.number).field("attempt_id", attempt.id.text()).field("opening", current.front().execution.opening);
+                json.field("node", attempt.node.text()).field("endpoint_id", attempt.endpoint.text()).field("deliveries", attempt.deliveries);
+                json.field("granted_at", domain::rfc3339(attempt.granted_at));
+                json.raw("accepted_at", attempt.accepted_at ? "\"" + domain::rfc3339(*attempt.accepted_at) + "\"" : "null");
+                json.raw("closed_at", "null").field("state", name(attempt.state)).raw("outcome", "null").raw("detail", "null");
+                json.close();
+            }
+            json.close(']');
+            json.open("refused_callbacks", '[');
+            const auto refused = store.list_refused(t, wanted);
+            for (std::size_t i = 0; i < refused.size(); ++i) {
+                platform::RowReader row(refused, i);
+                json.open();
+                json.field("attempt_id", row.text()).field("received_at", domain::rfc3339(row.time())).field("times", row.small()).field("status", row.text()).field("problem", row.text()).field("sha256", platform::hex(row.bytes()));
+                json.close();
+            }
+            json.close(']');
+            json.close();
+            return std::move(json).text();
+        });
+    });
+    const auto text = co_await std::move(asked_text);
+    if (!text) co_return no_such_execution();
+    co_return json_response(200, *text);
+}
+
+Task<HttpResponse> Api::execution_deliveries(Call call) {
+    const auto id = ExecutionId::parse(call.path["id"]);
+    if (!id) co_return no_such_execution();
+    auto asked_text = node_.database().transact([wanted = *id, organization = call.caller.organization_id](Tx& tx) {
+        return of_execution(tx, wanted, organization, [&](Tx& t) {
+            JsonWriter json;
+            json.open();
+            json.open("deliveries", '[');
+            const auto rows = webhooks::AttemptStore().list_deliveries(t, wanted);
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                platform::RowReader row(rows, i);
+                json.open();
+                json.field("attempt_id", row.text()).field("number", row.small()).field("at", domain::rfc3339(row.time()));
+                json.field("duration_ms", static_cast<double>(row.integer()) / 1000.0).field("url", row.text()).field("address", row.text());
+                json.field("status", row.maybe_integer()).field("outcome", row.text()).field("error", row.text()).field("answer", row.text());
+                json.close();
+            }
+            json.close(']');
+            json.close();
+            return std::move(json).text();
+        });
+    });
+    const auto text = co_await std::move(asked_text);
+    if (!text) co_return no_such_execution();
+    co_return json_response(200, *text);
+}
+
+}

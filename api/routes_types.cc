@@ -1,0 +1,86 @@
+#include "api/api.h"
+#include "api/problem.h"
+#include "api/request_reader.h"
+#include "platform/json_writer.h"
+#include "subworkflows/workflow_type_json.h"
+
+namespace impresario::api {
+
+using platform::HttpResponse;
+using platform::JsonWriter;
+using platform::Task;
+using platform::Tx;
+
+Task<HttpResponse> Api::list_types(Call call) {
+    JsonWriter json;
+    json.open();
+    json.open("workflow_types", '[');
+    for (const auto& [lane, type] : node_.catalogue()->types)
+        if (lane.organization_id == call.caller.organization_id) json.element(subworkflows::workflow_type_json(type));
+    json.close(']');
+    json.close();
+    co_return json_response(200, std::move(json).text());
+}
+
+Task<HttpResponse> Api::get_type(Call call) {
+    const auto* type = node_.catalogue()->find({call.caller.organization_id, call.path["name"]});
+    if (!type) co_return problem(404, "not-found", "there is no such workflow type");
+    co_return json_response(200, subworkflows::workflow_type_json(*type));
+}
+
+Task<HttpResponse> Api::put_type(Call call) {
+    const domain::Lane lane{call.caller.organization_id, call.path["name"]};
+    co_await node_.refresh_catalogue();
+    const auto catalogue = node_.catalogue();
+    auto type = subworkflows::parse_workflow_type(call.request.body, lane, catalogue->find(lane));
+    if (!type) {
+        std::vector<FieldFault> faults;
+        for (auto& fault : type.error()) faults.push_back({std::move(fault.pointer), std::move(fault.what)});
+        co_return invalid(faults);
+    }
+    type->source = "api";
+    auto asked_created = node_.database().transact([this, made = *type](Tx& tx) { return node_.catalogue_store().put(tx, made); });
+    const bool created = co_await std::move(asked_created);
+    co_await node_.refresh_catalogue();
+    node_.notify_others("catalogue");
+    const auto stored = node_.catalogue();
+    const auto* now = stored->find(lane);
+    co_return json_response(created ? 201 : 200, subworkflows::workflow_type_json(now ? *now : *type));
+}
+
+Task<HttpResponse> Api::delete_type(Call call) {
+    const domain::Lane lane{call.caller.organization_id, call.path["name"]};
+    auto asked_deleted = node_.database().transact([this, lane](Tx& tx) { return node_.catalogue_store().remove(tx, lane); });
+    const auto deleted = co_await std::move(asked_deleted);
+    using Deleted = subworkflows::CatalogueStore::Deleted;
+    if (deleted == Deleted::unknown) co_return problem(404, "not-found", "there is no such workflow type");
+    if (deleted == Deleted::in_use) co_return problem(409, "in-use", "executions of this type are waiting or running; cancel them first, or switch it off with \"enabled\": false");
+    co_await node_.refresh_catalogue();
+    node_.notify_others("catalogue");
+    HttpResponse response;
+    response.status = 204;
+    co_return response;
+}
+
+/// A fresh signing secret, shown this once; the newest old one stays alive beside it until the next rotation.
+Task<HttpResponse> Api::rotate_signing_secret(Call call) {
+    const domain::Lane lane{call.caller.organization_id, call.path["name"]};
+    co_await node_.refresh_catalogue();
+    const auto catalogue = node_.catalogue();
+    const auto* type = catalogue->find(lane);
+    if (!type) co_return problem(404, "not-found", "there is no such workflow type");
+    const domain::Secret fresh("whsec_" + platform::base64(platform::random_bytes(32)));
+    std::vector<domain::Secret> secrets{fresh};
+    if (!type->signing.empty()) secrets.push_back(type->signing.front());
+    auto rotating = node_.database().transact([this, lane, secrets](Tx& tx) { node_.catalogue_store().set_signing(tx, lane, secrets); });
+    co_await std::move(rotating);
+    co_await node_.refresh_catalogue();
+    node_.notify_others("catalogue");
+    JsonWriter json;
+    json.open();
+    json.field("signing_secret", fresh.reveal()).field("live_secrets", secrets.size()).field("detail", "shown once; triggers are signed with all live secrets");
+    json.close();
+    co_return json_response(200, std::move(json).text());
+}
+
+}

@@ -1,0 +1,39 @@
+#pragma once
+// What the subcommands share.
+
+#include <CLI/App.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace impresario::cli {
+
+/// Exit codes, documented in docs/cli.md.
+enum Exit : int {
+    ok = 0,
+    /// Something went wrong that is none of the below.
+    failed = 1,
+    /// The command line or the configuration is wrong.
+    usage = 2,
+    /// The hub or the database cannot be reached.
+    unreachable = 3,
+    /// The hub refused: not found, not allowed, a conflict, an invalid request.
+    refused = 4,
+    /// What was waited for ended badly (failed, dead, cancelled).
+    ended_badly = 5,
+};
+
+/// Adds a subcommand; its action returns the exit code.
+using Action = std::function<int()>;
+struct Commands {
+    CLI::App& app;
+    Action& chosen;
+};
+
+void add_serve(Commands commands);
+void add_dev(Commands commands);
+void add_migrate(Commands commands);
+void add_keys(Commands commands);
+void add_client_commands(Commands commands);
+
+}

@@ -1,0 +1,324 @@
+#include "cli/config.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <toml++/toml.h>
+
+#include "platform/crypto.h"
+#include "platform/json_text.h"
+#include "platform/url.h"
+#include "subworkflows/workflow_type_json.h"
+
+namespace impresario::cli {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+std::optional<std::string> environment(const char* name) {
+    const char* value = std::getenv(name);
+    if (!value || !*value) return std::nullopt;
+    return std::string(value);
+}
+
+std::optional<std::string> read_file(const std::string& path) {
+    std::ifstream file(path);
+    if (!file) return std::nullopt;
+    std::stringstream text;
+    text << file.rdbuf();
+    std::string content = text.str();
+    while (!content.empty() && (content.back() == '\n' || content.back() == '\r')) content.pop_back();
+    return content;
+}
+
+class Reader {
+  public:
+    Reader(const toml::table& root, std::vector<std::string>& mistakes) : root_(root), mistakes_(mistakes) {}
+
+    void wrong(const std::string& where, const std::string& what) { mistakes_.push_back(where + ": " + what); }
+
+    const toml::node* find(const std::string& section, const std::string& key) {
+        known_.insert(section + "." + key);
+        const auto* table = root_[section].as_table();
+        return table ? table->get(key) : nullptr;
+    }
+
+    void text(const std::string& section, const std::string& key, std::string& into, const char* variable = nullptr) {
+        if (const auto* node = find(section, key)) {
+            if (const auto secret = secret_text(*node, section + "." + key)) into = *secret;
+        }
+        if (variable)
+            if (auto value = environment(variable)) into = *value;
+    }
+    template <class Number>
+    void number(const std::string& section, const std::string& key, Number& into, std::int64_t least, std::int64_t most, const char* variable = nullptr) {
+        std::optional<std::int64_t> value;
+        if (const auto* node = find(section, key)) {
+            value = node->value_exact<std::int64_t>();
+            if (!value) wrong(section + "." + key, "must be a whole number");
+        }
+        if (variable)
+            if (const auto given = environment(variable)) {
+                char* end = nullptr;
+                value = std::strtoll(given->c_str(), &end, 10);
+                if (*end != '\0') {
+                    wrong(variable, "must be a whole number");
+                    value.reset();
+                }
+            }
+        if (!value) return;
+        if (*value < least || *value > most) return wrong(section + "." + key, "must be from " + std::to_string(least) + " to " + std::to_string(most));
+        into = static_cast<Number>(*value);
+    }
+    template <class Rep, class Period>
+    void duration(const std::string& section, const std::string& key, std::chrono::duration<Rep, Period>& into, std::int64_t least, std::int64_t most) {
+        std::int64_t count = into.count();
+        number(section, key, count, least, most);
+        into = std::chrono::duration<Rep, Period>{count};
+    }
+    void flag(const std::string& section, const std::string& key, bool& into) {
+        if (const auto* node = find(section, key)) {
+            if (const auto value = node->value_exact<bool>()) {
+                into = *value;
+            } else {
+                wrong(section + "." + key, "must be true or false");
+            }
+        }
+    }
+
+    /// A string, or {env = "NAME"} or {file = "path"} in its place.
+    std::optional<std::string> secret_text(const toml::node& node, const std::string& where) {
+        if (const auto value = node.value_exact<std::string>()) return *value;
+        const auto* table = node.as_table();
+        if (table && table->size() == 1) {
+            if (const auto name = (*table)["env"].value<std::string>()) {
+                if (auto value = environment(name->c_str())) return value;
+                wrong(where, "the environment variable " + *name + " is not set");
+                return std::nullopt;
+            }
+            if (const auto path = (*table)["file"].value<std::string>()) {
+                if (auto value = read_file(*path)) return value;
+                wrong(where, "the file " + *path + " cannot be read");
+                return std::nullopt;
+            }
+        }
+        wrong(where, "must be a string, {env = \"NAME\"} or {file = \"path\"}");
+        return std::nullopt;
+    }
+
+    json to_json(const toml::node& node, const std::string& where) {
+        if (const auto* table = node.as_table()) {
+            if (table->size() == 1 && (table->contains("env") || table->contains("file"))) {
+                const auto text = secret_text(node, where);
+                return text ? json(*text) : json(nullptr);
+            }
+            json object = json::object();
+            for (const auto& [key, value] : *table) object[std::string(key.str())] = to_json(value, where + "." + std::string(key.str()));
+            return object;
+        }
+        if (const auto* array = node.as_array()) {
+            json list = json::array();
+            for (const auto& value : *array) list.push_back(to_json(value, where));
+            return list;
+        }
+        if (const auto value = node.value_exact<std::string>()) return *value;
+        if (const auto value = node.value_exact<bool>()) return *value;
+        if (const auto value = node.value_exact<std::int64_t>()) return *value;
+        if (const auto value = node.value_exact<double>()) return *value;
+        wrong(where, "holds a value that has no meaning here");
+        return nullptr;
+    }
+
+    /// Sections and keys that nobody read.
+    void nothing_else() {
+        for (const auto& [section, value] : root_) {
+            const std::string name(section.str());
+            if (name == "workflow_types") continue;
+            const auto* table = value.as_table();
+            bool any = false;
+            for (const auto& each : known_) any = any || each.starts_with(name + ".");
+            if (!table || !any) {
+                wrong(name, "is not a section of the configuration");
+                continue;
+            }
+            for (const auto& [key, ignored] : *table)
+                if (!known_.contains(name + "." + std::string(key.str()))) wrong(name + "." + std::string(key.str()), "is not a setting");
+        }
+    }
+
+  private:
+    const toml::table& root_;
+    std::vector<std::string>& mistakes_;
+    std::set<std::string> known_;
+};
+
+std::string host_name() {
+    char name[256] = {};
+    gethostname(name, sizeof name - 1);
+    return name;
+}
+
+}
+
+LoadedConfig load_config(const std::string& file) {
+    LoadedConfig loaded;
+    auto& config = loaded.config;
+    auto& mistakes = loaded.mistakes;
+    toml::table root;
+    if (!file.empty()) {
+        try {
+            root = toml::parse_file(file);
+        } catch (const toml::parse_error& e) {
+            const auto at = e.source().begin;
+            mistakes.push_back(file + (at.line ? ":" + std::to_string(at.line) : std::string()) + ": " + std::string(e.description()));
+            return loaded;
+        }
+    }
+    Reader read(root, mistakes);
+
+    std::string url;
+    std::string listen_url;
+    read.text("database", "url", url, "IMPRESARIO_DATABASE_URL");
+    read.text("database", "listen_url", listen_url, "IMPRESARIO_LISTEN_DATABASE_URL");
+    if (url.empty()) mistakes.push_back("database.url: is missing; set it or IMPRESARIO_DATABASE_URL");
+    config.database.url = domain::Secret(url);
+    // The listener takes one; together they stay within 003's max_connections.
+    read.number("database", "connections", config.database.connections, 1, 19, "IMPRESARIO_DATABASE_CONNECTIONS");
+    read.duration("database", "query_timeout_ms", config.database.statement_timeout, 100, 60000);
+    read.flag("database", "pooled", config.database.pooled);
+    config.listen = config.database;
+    config.listen.pooled = false;
+    if (!listen_url.empty()) config.listen.url = domain::Secret(listen_url);
+    if (config.database.pooled && listen_url.empty())
+        mistakes.push_back("database.listen_url: is needed with database.pooled: LISTEN does not work through a transaction-mode pooler");
+
+    read.text("http", "address", config.http.address, "IMPRESARIO_HTTP_ADDRESS");
+    read.number("http", "port", config.http.port, 0, 65535, "IMPRESARIO_HTTP_PORT");
+    read.number("http", "connections", config.http.connections, 10, 100000);
+    read.duration("http", "header_deadline_ms", config.http.header_deadline, 100, 120000);
+    config.node.public_url = "http://" + config.http.address + ":" + std::to_string(config.http.port);
+    read.text("http", "public_url", config.node.public_url, "IMPRESARIO_PUBLIC_URL");
+    while (config.node.public_url.ends_with('/')) config.node.public_url.pop_back();
+    if (const auto parsed = platform::parse_url(config.node.public_url); !parsed) mistakes.push_back("http.public_url: " + parsed.error().what);
+
+    read.duration("webhooks", "connect_deadline_ms", config.client.connect_deadline, 10, 60000);
+    read.duration("webhooks", "whole_deadline_ms", config.client.whole_deadline, 10, 120000);
+    read.number("webhooks", "connections_per_origin", config.client.connections_per_origin, 1, 10000);
+    read.text("webhooks", "extra_trust", config.client.extra_trust);
+    if (!config.client.extra_trust.empty() && access(config.client.extra_trust.c_str(), R_OK) != 0) mistakes.push_back("webhooks.extra_trust: the file " + config.client.extra_trust + " cannot be read");
+    std::vector<platform::Cidr> allowed;
+    std::vector<std::string> blocks;
+    if (const auto* node = read.find("egress", "allow")) {
+        if (const auto* list = node->as_array()) {
+            for (const auto& each : *list) blocks.push_back(each.value<std::string>().value_or(""));
+        } else {
+            mistakes.push_back("egress.allow: must be an array of address blocks");
+        }
+    }
+    if (const auto given = environment("IMPRESARIO_EGRESS_ALLOW")) {
+        std::stringstream list(*given);
+        for (std::string each; std::getline(list, each, ',');) blocks.push_back(each);
+    }
+    for (const auto& block : blocks) {
+        const auto parsed = platform::Cidr::parse(block);
+        if (parsed) {
+            allowed.push_back(*parsed);
+        } else {
+            mistakes.push_back("egress.allow: '" + block + "' " + parsed.error().what);
+        }
+    }
+    config.client.egress = platform::EgressPolicy(std::move(allowed));
+
+    config.node.name = host_name() + ":" + std::to_string(getpid());
+    read.text("hub", "name", config.node.name, "IMPRESARIO_NODE_NAME");
+    read.number("hub", "max_batch_size", config.hub.max_batch_size, 1, 10000);
+    read.duration("hub", "lease_seconds", config.node.lease, 2, 600);
+    read.duration("hub", "heartbeat_ms", config.node.heartbeat, 100, 60000);
+    if (config.node.heartbeat * 2 > config.node.lease) mistakes.push_back("hub.heartbeat_ms: must be at most half of hub.lease_seconds");
+    read.duration("hub", "tick_ms", config.hub.tick, 100, 3600000);
+    read.duration("hub", "drain_seconds", config.node.drain, 0, 600);
+    std::string key;
+    std::string key_file;
+    std::string previous;
+    read.text("hub", "key", key, "IMPRESARIO_HUB_KEY");
+    read.text("hub", "key_file", key_file, "IMPRESARIO_HUB_KEY_FILE");
+    read.text("hub", "previous_key", previous, "IMPRESARIO_PREVIOUS_HUB_KEY");
+    if (key.empty() && !key_file.empty()) {
+        if (auto text = read_file(key_file)) {
+            key = *text;
+        } else {
+            mistakes.push_back("hub.key_file: the file " + key_file + " cannot be read");
+        }
+    } else if (key.empty()) {
+        mistakes.push_back("hub.key_file: is missing; make one with: openssl rand -base64 32 > hub.key && chmod 600 hub.key");
+    }
+    if (!key.empty()) config.hub_keys.emplace_back(key);
+    if (!previous.empty()) config.hub_keys.emplace_back(previous);
+    if (!config.hub_keys.empty()) {
+        try {
+            const platform::KeyRing ring(config.hub_keys);
+        } catch (const std::exception& e) {
+            mistakes.push_back("hub.key: " + std::string(e.what()));
+        }
+    }
+
+    std::string level = "info";
+    std::string format = isatty(2) ? "text" : "json";
+    read.text("log", "level", level, "IMPRESARIO_LOG_LEVEL");
+    read.text("log", "format", format, "IMPRESARIO_LOG_FORMAT");
+    using platform::log::Level;
+    if (level == "debug") {
+        config.log_level = Level::debug;
+    } else if (level == "info") {
+        config.log_level = Level::info;
+    } else if (level == "warn") {
+        config.log_level = Level::warn;
+    } else if (level == "error") {
+        config.log_level = Level::error;
+    } else {
+        mistakes.push_back("log.level: must be debug, info, warn or error");
+    }
+    if (format != "json" && format != "text") mistakes.push_back("log.format: must be json or text");
+    config.log_format = format == "json" ? platform::log::Format::json : platform::log::Format::text;
+
+    if (const auto* types = root["workflow_types"].as_array()) {
+        std::size_t index = 0;
+        for (const auto& each : *types) {
+            const std::string where = "workflow_types[" + std::to_string(index++) + "]";
+            const auto* table = each.as_table();
+            const auto name = table ? (*table)["name"].value<std::string>() : std::nullopt;
+            if (!name) {
+                mistakes.push_back(where + ".name: is missing");
+                continue;
+            }
+            Config::TypeDefinition definition{*name, read.to_json(each, where).dump()};
+            const auto parsed = subworkflows::parse_workflow_type(definition.json, {domain::kDefaultOrganization, *name}, nullptr);
+            if (!parsed)
+                for (const auto& fault : parsed.error()) mistakes.push_back(where + " (" + *name + ") " + fault.pointer + ": " + fault.what);
+            config.types.push_back(std::move(definition));
+        }
+    } else if (root.contains("workflow_types")) {
+        mistakes.push_back("workflow_types: must be [[workflow_types]] tables");
+    }
+    read.nothing_else();
+    return loaded;
+}
+
+platform::DatabaseSettings database_settings(const std::string& url_option, const std::string& config_file) {
+    platform::DatabaseSettings settings;
+    std::string url = url_option;
+    if (url.empty()) url = environment("IMPRESARIO_DATABASE_URL").value_or("");
+    if (url.empty() && !config_file.empty()) url = load_config(config_file).config.database.url.reveal();
+    settings.url = domain::Secret(url);
+    settings.application_name = "impresario-cli";
+    return settings;
+}
+
+}

@@ -1,0 +1,51 @@
+#pragma once
+// Every room's settings from file and environment, validated once; all mistakes are listed.
+
+#include <string>
+#include <vector>
+
+#include "api/api.h"
+#include "orchestrator/hub.h"
+#include "orchestrator/node.h"
+#include "platform/database.h"
+#include "platform/http_client.h"
+#include "platform/http_server.h"
+#include "platform/log.h"
+#include "subworkflows/workflow_type.h"
+
+namespace impresario::cli {
+
+struct Config {
+    platform::DatabaseSettings database;
+    /// LISTEN needs a session of its own: not behind a transaction-mode pooler.
+    platform::DatabaseSettings listen;
+    platform::HttpServerSettings http;
+    platform::HttpClientSettings client;
+    orchestrator::NodeSettings node;
+    orchestrator::HubSettings hub;
+    api::ApiSettings api;
+    std::vector<domain::Secret> hub_keys;
+    platform::log::Level log_level = platform::log::Level::info;
+    platform::log::Format log_format = platform::log::Format::json;
+
+    /// Workflow types of the file, as JSON: they are read once the database says what is there already.
+    struct TypeDefinition {
+        std::string name;
+        std::string json;
+    };
+    std::vector<TypeDefinition> types;
+};
+
+struct LoadedConfig {
+    Config config;
+    /// One line each, naming the setting; empty when all is well.
+    std::vector<std::string> mistakes;
+};
+
+/// `file`: path of a TOML file, "" for none. Environment variables win over the file.
+LoadedConfig load_config(const std::string& file);
+
+/// The database URL alone, for commands that need nothing else.
+platform::DatabaseSettings database_settings(const std::string& url_option, const std::string& config_file);
+
+}

@@ -1,0 +1,34 @@
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "cli/command.h"
+
+int main(int argc, char** argv) {
+    using namespace impresario::cli;
+    CLI::App app{"Impresario: one hub that decides what runs next, with priorities, limits and budgets.", "impresario"};
+    app.require_subcommand(1);
+    app.set_version_flag("--version", "impresario 0.1.0");
+    app.get_formatter()->column_width(34);
+    Action chosen;
+    const Commands commands{app, chosen};
+    add_dev(commands);
+    add_serve(commands);
+    add_migrate(commands);
+    add_keys(commands);
+    add_client_commands(commands);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+        const int code = app.exit(e);
+        return code == 0 ? Exit::ok : Exit::usage;
+    }
+    try {
+        return chosen ? chosen() : Exit::usage;
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "impresario: %s\n", e.what());
+        return Exit::failed;
+    }
+}
