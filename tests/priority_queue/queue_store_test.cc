@@ -1,0 +1,159 @@
+#include "priority_queue/queue_store.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "platform/id_source.h"
+#include "tests/support/database.h"
+
+namespace impresario::priority_queue {
+namespace {
+
+using domain::ExecutionId;
+using domain::TimePoint;
+using platform::Tx;
+using testing::TestDatabase;
+
+class QueueStoreTest : public ::testing::Test {
+  protected:
+    TestDatabase database_;
+    platform::IdSource ids_;
+    const QueueStore queue_{};
+
+    NewExecution waiting(TimePoint created_at, int priority, TimePoint ready_at) {
+        NewExecution made;
+        auto& e = made.execution;
+        e.id = ids_.make<ExecutionId>(created_at);
+        e.lane = {"default", "seo_monitor"};
+        e.priority = priority;
+        e.created_at = e.scheduled_at = created_at;
+        e.ready = true;
+        e.ready_at = ready_at;
+        e.last_seq = 1;
+        made.input = R"({"n":1.50})";
+        return made;
+    }
+};
+
+/// The order by its definition, straight from the table.
+std::vector<ExecutionId> naive_sql(Tx& tx, int most, TimePoint now) {
+    const auto rows = tx.run(
+        "select execution_id from executions where ready and workflow_type = 'seo_monitor' order by "
+        "ready_at < $1::timestamptz - interval '4 hours' desc, "
+        "case when ready_at < $1::timestamptz - interval '4 hours' then ready_at end, "
+        "case when not ready_at < $1::timestamptz - interval '4 hours' then priority * 600000000::bigint "
+        "  + least((extract(epoch from $1::timestamptz - created_at) * 1000000)::bigint, 7200000000) "
+        "  + case when $1::timestamptz - created_at > interval '30 minutes' then 3000000000 else 0 end end desc, "
+        "case when not ready_at < $1::timestamptz - interval '4 hours' then created_at end, execution_id limit $2",
+        platform::Params().add(now).add(most));
+    std::vector<ExecutionId> ids;
+    for (std::size_t i = 0; i < rows.size(); ++i) ids.push_back(platform::RowReader(rows, i).id<ExecutionId>());
+    return ids;
+}
+
+// Memory, the fast SQL form and the naive sort: the same order on random queues with ties.
+TEST_F(QueueStoreTest, ThreeFormsOfTheOrderAreEqual) {
+    const TimePoint base = *domain::parse_time("2026-11-27T12:00:00Z");
+    for (std::uint32_t seed = 1; seed <= 40; ++seed) {
+        std::mt19937 dice(seed);
+        database_.run("delete from executions; delete from execution_inputs");
+        const auto depth = dice() % 800;
+        const auto levels = 1 + dice() % 101;
+        const int spread = 1 + static_cast<int>(dice() % 20000);
+        std::vector<NewExecution> rows;
+        Order order;
+        for (std::uint32_t n = 0; n < depth; ++n) {
+            const auto created = base - std::chrono::seconds{dice() % static_cast<std::uint32_t>(spread)};
+            const auto ready = dice() % 5 == 0 ? created + std::chrono::seconds{dice() % 9000} : created;
+            rows.push_back(waiting(created, static_cast<int>(dice() % levels), ready));
+            const auto& e = rows.back().execution;
+            order.insert({e.id, e.priority, e.created_at, *e.ready_at, "", 1, false});
+        }
+        const TimePoint now = base + std::chrono::microseconds{dice() % 1000000000};
+        const int most = 1 + static_cast<int>(dice() % 150);
+        database_.transact([&](Tx& tx) {
+            queue_.insert(tx, rows);
+            const auto fast = queue_.first_by_table(tx, {"default", "seo_monitor"}, most, now);
+            std::vector<ExecutionId> memory;
+            for (Cursor cursor(order, now, std::chrono::hours{4}); cursor.head() && static_cast<int>(memory.size()) < most; cursor.advance()) memory.push_back(cursor.head()->id);
+            EXPECT_EQ(fast, memory) << "seed " << seed << " depth " << depth << " most " << most;
+            EXPECT_EQ(naive_sql(tx, most, now), memory) << "seed " << seed;
+        });
+    }
+}
+
+TEST_F(QueueStoreTest, WritesBackWhatItRead) {
+    const TimePoint at = *domain::parse_time("2026-11-27T12:00:00.000001Z");
+    auto made = waiting(at, 70, at);
+    made.execution.concurrency_key = "a \"quoted\" \\ key, {with} é";
+    made.execution.batch = ids_.make<domain::BatchId>(at);
+    database_.transact([&](Tx& tx) { queue_.insert(tx, {made}); });
+    domain::Execution changed = made.execution;
+    changed.status = domain::Status::dispatching;
+    changed.ready = false;
+    changed.attempts = 1;
+    domain::LiveAttempt attempt;
+    attempt.id = ids_.make<domain::AttemptId>(at);
+    attempt.number = 1;
+    attempt.state = domain::AttemptState::granted;
+    attempt.node = ids_.make<domain::NodeId>(at);
+    attempt.fence = 3;
+    attempt.lease_until = at + std::chrono::seconds{15};
+    attempt.granted_at = at;
+    attempt.endpoint = ids_.make<domain::EndpointId>(at);
+    attempt.deliveries = 2;
+    changed.attempt = attempt;
+    changed.timeout_at = at + std::chrono::minutes{5};
+    changed.last_seq = 2;
+    changed.cost = domain::MicroUsd{12345};
+    changed.progress = R"({"done":1})";
+    changed.gate = domain::Gate{domain::GateKind::key_concurrency, "k", "detail", {{"limit", "1"}}, at};
+    changed.gate_since = at;
+    database_.transact([&](Tx& tx) { queue_.write(tx, {&changed}); });
+    database_.transact([&](Tx& tx) {
+        const auto read = queue_.read(tx, {made.execution.id});
+        ASSERT_EQ(read.size(), 1U);
+        const auto& e = read[0].execution;
+        EXPECT_EQ(e.attempt, changed.attempt);
+        EXPECT_EQ(e.concurrency_key, changed.concurrency_key);
+        EXPECT_EQ(e.timeout_at, changed.timeout_at);
+        EXPECT_EQ(e.created_at, at);
+        EXPECT_EQ(e.cost, changed.cost);
+        ASSERT_TRUE(e.gate);
+        EXPECT_EQ(e.gate->numbers, changed.gate->numbers);
+        EXPECT_EQ(queue_.payload(tx, e.id).input, R"({"n":1.50})") << "payloads keep their bytes";
+        EXPECT_EQ(queue_.granted_to(tx, attempt.node).size(), 1U);
+    });
+}
+
+// Claims leave out what another transaction holds instead of waiting for it.
+TEST_F(QueueStoreTest, AClaimDoesNotWaitForAnyone) {
+    const TimePoint at = *domain::parse_time("2026-11-27T12:00:00Z");
+    const auto one = waiting(at, 50, at);
+    const auto two = waiting(at, 50, at);
+    database_.transact([&](Tx& tx) { queue_.insert(tx, {one, two}); });
+    database_.transact([&](Tx& tx) {
+        ASSERT_EQ(queue_.lock(tx, {one.execution.id}).size(), 1U);
+        TestDatabase& other = database_;
+        other.transact([&](Tx& second) {
+            const auto got = queue_.lock_claimable(second, {one.execution.id, two.execution.id});
+            ASSERT_EQ(got.size(), 1U);
+            EXPECT_EQ(got[0].execution.id, two.execution.id);
+        });
+    });
+}
+
+// Constraints repeat the invariants: even we cannot write a row that breaks them.
+TEST_F(QueueStoreTest, TheTableRefusesImpossibleRows) {
+    const TimePoint at = *domain::parse_time("2026-11-27T12:00:00Z");
+    const auto made = waiting(at, 50, at);
+    database_.transact([&](Tx& tx) { queue_.insert(tx, {made}); });
+    const std::string where = " where execution_id = '" + made.execution.id.text() + "'";
+    for (const auto* change : {"status = 'pending'", "priority = 101", "priority = -1", "due_at = now()", "status = 'running'", "attempt_id = gen_random_uuid()", "status = 'completed', ready = false, due_at = now()", "retry_count = -1", "cost_microusd = -1"})
+        EXPECT_THROW(database_.run("update executions set " + std::string(change) + where), platform::StatementRefused) << change;
+}
+
+}
+}

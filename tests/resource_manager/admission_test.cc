@@ -1,0 +1,99 @@
+#include "resource_manager/admission.h"
+
+#include <gtest/gtest.h>
+
+namespace impresario::resource_manager {
+namespace {
+
+using domain::GateKind;
+using domain::TimePoint;
+const TimePoint kNow{std::chrono::hours{500000}};
+
+EndpointLoad endpoint(int n, int in_flight, int window, int weight = 1) {
+    EndpointLoad load;
+    load.id.value[15] = static_cast<std::uint8_t>(n);
+    load.url = "http://e" + std::to_string(n);
+    load.in_flight = in_flight;
+    load.window = window;
+    load.weight = weight;
+    return load;
+}
+
+Admission one(Limiter limiter) {
+    Admission admission;
+    admission.add(std::move(limiter));
+    return admission;
+}
+
+TEST(Admission, ChargesAllLimitersOrNone) {
+    Admission admission;
+    Endpoints endpoints;
+    endpoints.endpoints = {endpoint(1, 0, 10)};
+    const std::vector<std::size_t> named{admission.add(Concurrency{"lane", 2, 1}), admission.add(endpoints)};
+    EXPECT_TRUE(std::holds_alternative<Granted>(admission.admit({}, named, kNow)));
+    const auto second = admission.admit({}, named, kNow);
+    ASSERT_TRUE(std::holds_alternative<Deferred>(second));
+    const auto& deferred = std::get<Deferred>(second);
+    EXPECT_EQ(deferred.gate.kind, GateKind::concurrency);
+    EXPECT_TRUE(deferred.whole_lane);
+    EXPECT_EQ(deferred.gate.numbers[0].second, "2");
+}
+
+TEST(Admission, APauseEndsByItself) {
+    auto admission = one(Pause{"lane", "deploy", "ann", kNow + std::chrono::minutes{5}});
+    const auto closed = admission.closed({}, {0}, kNow);
+    ASSERT_TRUE(closed);
+    EXPECT_EQ(closed->kind, GateKind::paused);
+    EXPECT_EQ(closed->opens_at, kNow + std::chrono::minutes{5});
+    EXPECT_NE(closed->detail.find("deploy"), std::string::npos);
+    EXPECT_FALSE(admission.closed({}, {0}, kNow + std::chrono::minutes{5}));
+}
+
+TEST(Admission, AKeyStopsOnlyItsOwn) {
+    std::unordered_map<std::string, int> in_use{{"a", 1}};
+    auto admission = one(KeyConcurrency{"/customer", 2, &in_use, {}});
+    EXPECT_FALSE(admission.closed({{}, "a"}, {0}, kNow)) << "a key never closes its lane";
+    EXPECT_TRUE(std::holds_alternative<Granted>(admission.admit({{}, "a"}, {0}, kNow)));
+    const auto verdict = admission.admit({{}, "a"}, {0}, kNow);
+    ASSERT_TRUE(std::holds_alternative<Deferred>(verdict));
+    EXPECT_FALSE(std::get<Deferred>(verdict).whole_lane);
+    EXPECT_EQ(std::get<Deferred>(verdict).gate.subject, "a");
+    EXPECT_TRUE(std::holds_alternative<Granted>(admission.admit({{}, "b"}, {0}, kNow)));
+    EXPECT_TRUE(std::holds_alternative<Granted>(admission.admit({{}, ""}, {0}, kNow)));
+}
+
+TEST(Admission, TheLeastLoadedHealthyEndpointIsTaken) {
+    Endpoints endpoints;
+    endpoints.endpoints = {endpoint(1, 4, 10), endpoint(2, 1, 10), endpoint(3, 0, 10)};
+    endpoints.endpoints[2].held_until = kNow + std::chrono::seconds{5};
+    auto admission = one(endpoints);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(std::get<Granted>(admission.admit({}, {0}, kNow)).endpoint.value[15], 2);
+    // Now 4 and 4; the third's hold is over a moment later.
+    EXPECT_EQ(std::get<Granted>(admission.admit({}, {0}, kNow + std::chrono::seconds{6})).endpoint.value[15], 3);
+}
+
+TEST(Admission, WeightSharesTheLoad) {
+    Endpoints endpoints;
+    endpoints.endpoints = {endpoint(1, 0, 1000, 1), endpoint(2, 0, 1000, 3)};
+    auto admission = one(endpoints);
+    std::map<int, int> taken;
+    for (int i = 0; i < 400; ++i) ++taken[std::get<Granted>(admission.admit({}, {0}, kNow)).endpoint.value[15]];
+    EXPECT_EQ(taken[1], 100);
+    EXPECT_EQ(taken[2], 300);
+}
+
+TEST(Admission, SaysWhyNoEndpointCanBeAsked) {
+    EXPECT_NE(one(Endpoints{"seo", {}, }).closed({}, {0}, kNow)->detail.find("no endpoint"), std::string::npos);
+    Endpoints held{"seo", {endpoint(1, 0, 10)}};
+    held.endpoints[0].held_until = kNow + std::chrono::seconds{9};
+    held.endpoints[0].held_detail = "status 403";
+    const auto gate = one(held).closed({}, {0}, kNow);
+    EXPECT_EQ(gate->opens_at, kNow + std::chrono::seconds{9});
+    EXPECT_NE(gate->detail.find("403"), std::string::npos);
+    const auto busy = one(Endpoints{"seo", {endpoint(1, 10, 10)}}).closed({}, {0}, kNow);
+    EXPECT_FALSE(busy->opens_at);
+    EXPECT_EQ(busy->numbers[1].second, "10");
+}
+
+}
+}

@@ -1,0 +1,156 @@
+#include "tests/support/hub.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace impresario::testing {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+namespace {
+std::string temporary_directory() {
+    std::string name = "/tmp/impresario-flow-XXXXXX";
+    if (!mkdtemp(name.data())) throw std::runtime_error("no temporary directory");
+    return name;
+}
+
+/// A port that is free now.
+int free_port() {
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+    bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address);
+    socklen_t size = sizeof address;
+    getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
+std::string text_of(const std::string& path) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+}
+
+bool eventually(const std::function<bool()>& condition, double seconds) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > until) return false;
+        std::this_thread::sleep_for(milliseconds{10});
+    }
+    return true;
+}
+
+Json quick_retries(int max_retries, double seconds) {
+    return {{"max_retries", max_retries}, {"base_seconds", seconds}, {"factor", 1}, {"jitter", {0, 0}}};
+}
+
+HubProcess::HubProcess(const TestDatabase& database, const std::string& key_file, const std::string& extra_config, int port, bool wait)
+    : directory_(temporary_directory()), port_(port == 0 ? free_port() : port) {
+    std::ofstream(directory_ + "/impresario.toml") << "[http]\nport = " << port_ << "\n[egress]\nallow = [\"127.0.0.0/8\"]\n[log]\nformat = \"text\"\nlevel = \"debug\"\n" << extra_config;
+    platform::ProcessSettings settings;
+    settings.command = {IMPRESARIO_BINARY, "serve", "--config", directory_ + "/impresario.toml"};
+    settings.environment = {{"IMPRESARIO_DATABASE_URL", database.url().reveal()}, {"IMPRESARIO_HUB_KEY_FILE", key_file}};
+    settings.log_file = directory_ + "/hub.log";
+    process_ = std::make_unique<platform::Process>(std::move(settings));
+    if (wait && !wait_ready()) throw std::runtime_error("the hub did not become ready:\n" + log());
+}
+
+HubProcess::~HubProcess() {
+    process_.reset();
+    if (std::getenv("IMPRESARIO_KEEP_LOGS")) return;
+    std::error_code ignored;
+    fs::remove_all(directory_, ignored);
+}
+
+bool HubProcess::wait_ready(double seconds) const {
+    return eventually([&] { return request(port_, "GET", "/readyz").status == 200; }, seconds);
+}
+
+void HubProcess::kill() {
+    process_->signal(SIGKILL);
+    process_->wait();
+}
+
+int HubProcess::terminate() {
+    process_->signal(SIGTERM);
+    return process_->wait();
+}
+
+std::string HubProcess::log() const { return text_of(directory_ + "/hub.log"); }
+
+HubFixture::HubFixture(const std::string& extra_config) : config_(extra_config), directory_(temporary_directory()) {
+    key_file_ = directory_ + "/hub.key";
+    std::ofstream(key_file_) << "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=\n";
+    key = make_key("admin", "test");
+    start();
+}
+
+HubFixture::~HubFixture() {
+    hub.reset();
+    std::error_code ignored;
+    fs::remove_all(directory_, ignored);
+}
+
+std::string HubFixture::make_key(const std::string& role, const std::string& name) const {
+    platform::ProcessSettings settings;
+    settings.command = {IMPRESARIO_BINARY, "keys", "create", "--role", role, "--name", name, "--database-url", database.url().reveal()};
+    auto finished = platform::run_command(std::move(settings));
+    if (finished.status != 0) throw std::runtime_error("keys create: " + finished.output);
+    while (!finished.output.empty() && finished.output.back() == '\n') finished.output.pop_back();
+    return finished.output;
+}
+
+void HubFixture::start() {
+    hub.reset();
+    hub = std::make_unique<HubProcess>(database, key_file_, config_, port_);
+    port_ = hub->port();
+}
+
+Reply HubFixture::api(const std::string& method, const std::string& path, const Json& body, const std::vector<std::pair<std::string, std::string>>& headers) const {
+    auto all = headers;
+    all.emplace_back("authorization", "Bearer " + key);
+    return request(hub->port(), method, path, all, body.is_null() ? "" : body.dump());
+}
+
+void HubFixture::register_type(const std::string& name, const std::string& url, Json more) const {
+    Json definition{{"endpoints", {{{"url", url}}}}};
+    definition.merge_patch(more);
+    const auto reply = api("PUT", "/v1/workflow-types/" + name, definition);
+    if (reply.status / 100 != 2) throw std::runtime_error("registering " + name + ": " + reply.body);
+}
+
+std::string HubFixture::enqueue(const std::string& type, const Json& input, Json more) const {
+    Json body{{"workflow_type", type}, {"input", input}};
+    body.merge_patch(more);
+    const auto reply = api("POST", "/v1/executions", body);
+    if (reply.status != 201) throw std::runtime_error("enqueue: " + std::to_string(reply.status) + " " + reply.body);
+    return reply.json().at("execution_id");
+}
+
+Json HubFixture::await_end(const std::string& id, int seconds) const { return get("/v1/executions/" + id + "?wait=" + std::to_string(seconds)); }
+
+bool HubFixture::await(const std::string& id, const std::function<bool(const Json&)>& condition, double seconds) const {
+    return eventually([&] { return condition(execution(id)); }, seconds);
+}
+
+std::vector<std::string> HubFixture::event_types(const std::string& id) const {
+    std::vector<std::string> types;
+    const auto page = get("/v1/executions/" + id + "/events?limit=1000");
+    for (const auto& event : page["events"]) types.push_back(event.at("type"));
+    return types;
+}
+
+}

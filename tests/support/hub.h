@@ -1,0 +1,81 @@
+#pragma once
+// A real `impresario serve` on a database of its own, to be asked, killed and started again.
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "platform/process.h"
+#include "tests/support/database.h"
+#include "tests/support/http.h"
+#include "tests/support/peer.h"
+
+namespace impresario::testing {
+
+/// One hub process.
+class HubProcess {
+  public:
+    /// Starts it and waits until it is ready.
+    HubProcess(const TestDatabase& database, const std::string& key_file, const std::string& extra_config = "", int port = 0, bool wait = true);
+    ~HubProcess();
+
+    int port() const { return port_; }
+    pid_t pid() const { return process_->pid(); }
+    /// SIGKILL, and waits for the end.
+    void kill();
+    /// SIGTERM; its exit code.
+    int terminate();
+    int wait_exit() { return process_->wait(); }
+    void signal(int number) { process_->signal(number); }
+    std::string log() const;
+    bool wait_ready(double seconds = 20) const;
+
+  private:
+    std::unique_ptr<platform::Process> process_;
+    std::string directory_;
+    int port_ = 0;
+};
+
+/// A database, a hub, a peer and a key: what most flows begin with.
+class HubFixture {
+  public:
+    explicit HubFixture(const std::string& extra_config = "");
+    ~HubFixture();
+
+    TestDatabase database;
+    std::string key;
+    std::unique_ptr<HubProcess> hub;
+
+    /// Starts a hub (again).
+    void start();
+    Reply api(const std::string& method, const std::string& path, const Json& body = nullptr, const std::vector<std::pair<std::string, std::string>>& headers = {}) const;
+    Json get(const std::string& path) const { return api("GET", path).json(); }
+
+    /// Registers a workflow type at `url`; `more` is merged into its definition.
+    void register_type(const std::string& name, const std::string& url, Json more = Json::object()) const;
+    std::string enqueue(const std::string& type, const Json& input = {{"n", 1}}, Json more = Json::object()) const;
+    Json execution(const std::string& id) const { return get("/v1/executions/" + id); }
+    std::string status(const std::string& id) const { return execution(id).value("status", "?"); }
+    /// Waits (by the API's own ?wait=) until it has ended; its last view.
+    Json await_end(const std::string& id, int seconds = 30) const;
+    /// Waits until the condition holds for the execution.
+    bool await(const std::string& id, const std::function<bool(const Json&)>& condition, double seconds = 20) const;
+    std::vector<std::string> event_types(const std::string& id) const;
+    const std::string& key_file() const { return key_file_; }
+    const std::string& config() const { return config_; }
+    std::string make_key(const std::string& role, const std::string& name) const;
+
+  private:
+    std::string config_;
+    std::string directory_;
+    std::string key_file_;
+    /// Kept over restarts, so that callbacks find the new process.
+    int port_ = 0;
+};
+
+/// A policy that tries again almost at once.
+Json quick_retries(int max_retries, double seconds = 0.05);
+/// Waits for a condition that no event tells of, looking often; false after `seconds`.
+bool eventually(const std::function<bool()>& condition, double seconds = 20);
+
+}
