@@ -12,7 +12,8 @@ Api::Api(orchestrator::Node& node, orchestrator::Hub& hub, platform::Metrics& me
     add_routes();
 }
 
-void Api::route(std::string method, std::string pattern, std::optional<Role> role, Task<Response> (Api::*handler)(Call), std::size_t limit) {
+void Api::route(std::string method, std::string pattern, std::optional<Role> role, Task<Response> (Api::*handler)(Call),
+                std::size_t limit) {
     Route made;
     made.method = std::move(method);
     made.pattern = std::move(pattern);
@@ -76,7 +77,9 @@ platform::Task<platform::HttpResponse> Api::handle(platform::HttpRequest request
     const auto begun = std::chrono::steady_clock::now();
     auto match = router_.match(request.method, request.path);
     if (!match.route) {
-        if (match.allow.empty()) co_return problem(404, "not-found", "there is nothing at " + request.path + "; GET /openapi.json lists what there is");
+        if (match.allow.empty())
+            co_return problem(404, "not-found",
+                              "there is nothing at " + request.path + "; GET /openapi.json lists what there is");
         auto response = problem(405, "method-not-allowed", "this path takes " + match.allow);
         response.headers.emplace_back("allow", match.allow);
         co_return response;
@@ -88,11 +91,16 @@ platform::Task<platform::HttpResponse> Api::handle(platform::HttpRequest request
         const auto token = call.request.bearer();
         const Caller* caller = token.empty() || !keys_ ? nullptr : keys_->find(token);
         if (!keys_) {
-            response = problem(503, "not-ready", not_ready_.empty() ? "this node has not read its API keys yet" : not_ready_);
+            response =
+                problem(503, "not-ready", not_ready_.empty() ? "this node has not read its API keys yet" : not_ready_);
         } else if (!caller) {
-            response = problem(401, "unauthorized", token.empty() ? "send an API key: Authorization: Bearer imp_…" : "this API key is not valid");
+            response =
+                problem(401, "unauthorized",
+                        token.empty() ? "send an API key: Authorization: Bearer imp_…" : "this API key is not valid");
         } else if (caller->role < *found.role) {
-            response = problem(403, "forbidden", "this needs the role " + std::string(name(*found.role)) + "; the key has " + std::string(name(caller->role)));
+            response = problem(403, "forbidden",
+                               "this needs the role " + std::string(name(*found.role)) + "; the key has " +
+                                   std::string(name(caller->role)));
         } else {
             call.caller = *caller;
             response = co_await answer(found, std::move(call));
@@ -100,7 +108,8 @@ platform::Task<platform::HttpResponse> Api::handle(platform::HttpRequest request
     } else {
         response = co_await answer(found, std::move(call));
     }
-    node_.probe().request(found.pattern, response.status, std::chrono::duration_cast<domain::Duration>(std::chrono::steady_clock::now() - begun));
+    node_.probe().request(found.pattern, response.status,
+                          std::chrono::duration_cast<domain::Duration>(std::chrono::steady_clock::now() - begun));
     co_return response;
 }
 
@@ -111,9 +120,12 @@ platform::Task<platform::HttpResponse> Api::answer(const Route& route, Call call
     } catch (const platform::DatabaseUnavailable&) {
         co_return problem(503, "database-unavailable", "the database is away; nothing was changed, try again");
     } catch (const platform::DatabaseInDoubt&) {
-        co_return problem(503, "in-doubt", "the database went away during the commit; it may have happened. Send it again, with the same Idempotency-Key where one was given");
+        co_return problem(503, "in-doubt",
+                          "the database went away during the commit; it may have happened. Send it again, with the "
+                          "same Idempotency-Key where one was given");
     } catch (const platform::StatementRefused& e) {
-        if (e.sqlstate == "57014" || e.transient()) co_return problem(503, "database-slow", "the database took too long; nothing was changed, try again");
+        if (e.sqlstate == "57014" || e.transient())
+            co_return problem(503, "database-slow", "the database took too long; nothing was changed, try again");
         failure = e.what();
     } catch (const std::exception& e) {
         failure = e.what();

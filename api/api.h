@@ -38,7 +38,8 @@ class Api {
     template <class T>
     using Task = platform::Task<T>;
 
-    void route(std::string method, std::string pattern, std::optional<Role> role, Task<Response> (Api::*handler)(Call), std::size_t limit = 0);
+    void route(std::string method, std::string pattern, std::optional<Role> role, Task<Response> (Api::*handler)(Call),
+               std::size_t limit = 0);
     void add_routes();
     Task<Response> answer(const Route& route, Call call);
 
@@ -81,7 +82,8 @@ class Api {
     Task<Response> discard_dead_letter(Call call);
     Task<Response> retry_dead_letters(Call call);
 
-    Task<Response> enqueue(Call call, std::vector<priority_queue::NewExecution> executions, bool batch, domain::BatchId batch_id);
+    Task<Response> enqueue(Call call, std::vector<priority_queue::NewExecution> executions, bool batch,
+                           domain::BatchId batch_id);
     /// A command's answer as a response.
     static Response respond(const orchestrator::Reply& reply);
 

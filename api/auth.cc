@@ -86,6 +86,8 @@ std::vector<ApiKeyRow> ApiKeyStore::list(Tx& tx) const {
     return keys;
 }
 
-bool ApiKeyStore::revoke(Tx& tx, const domain::ApiKeyId& id) const { return tx.exec(sql::revoke_key, Params().add(id)).affected() == 1; }
+bool ApiKeyStore::revoke(Tx& tx, const domain::ApiKeyId& id) const {
+    return tx.exec(sql::revoke_key, Params().add(id)).affected() == 1;
+}
 
 }

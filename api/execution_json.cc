@@ -38,8 +38,13 @@ void waiting(JsonWriter& json, const ExecutionView& view) {
     const auto& e = view.execution;
     if (terminal(e.status) || e.holds_slot() || e.open_children > 0) return;
     if (e.due_at) {
-        domain::Gate gate{domain::GateKind::not_due, e.status == domain::Status::retrying ? "retry" : "scheduled_at", "", {}, e.due_at};
-        gate.detail = e.status == domain::Status::retrying ? "its next try comes at " + domain::rfc3339(*e.due_at) : "it is scheduled for " + domain::rfc3339(*e.due_at);
+        domain::Gate gate{domain::GateKind::not_due,
+                          e.status == domain::Status::retrying ? "retry" : "scheduled_at",
+                          "",
+                          {},
+                          e.due_at};
+        gate.detail = e.status == domain::Status::retrying ? "its next try comes at " + domain::rfc3339(*e.due_at)
+                                                           : "it is scheduled for " + domain::rfc3339(*e.due_at);
         json.raw("waiting_for", platform::gate_json(gate));
     } else if (e.gate) {
         json.raw("waiting_for", platform::gate_json(*e.gate));
@@ -69,7 +74,10 @@ std::string execution_json(const ExecutionView& view) {
     time_field(json, "started_at", e.started_at);
     time_field(json, "completed_at", e.completed_at);
     time_field(json, "timeout_at", e.timeout_at);
-    json.field("retry_count", e.retry_count).field("max_retries", e.max_retries).field("attempts", e.attempts).field("opening", e.opening);
+    json.field("retry_count", e.retry_count)
+        .field("max_retries", e.max_retries)
+        .field("attempts", e.attempts)
+        .field("opening", e.opening);
     id_field(json, "batch_id", e.batch);
     id_field(json, "parent_execution_id", e.parent);
     json.field("open_children", e.open_children);
@@ -98,9 +106,13 @@ std::string execution_json(const ExecutionView& view) {
     }
     json.close();
     json.raw("progress", e.progress);
-    if (view.payload) json.raw("input", view.payload->input).raw("context", view.payload->context.empty() ? "{}" : view.payload->context);
+    if (view.payload)
+        json.raw("input", view.payload->input)
+            .raw("context", view.payload->context.empty() ? "{}" : view.payload->context);
     if (view.result) {
-        json.raw("result_data", view.result->result_data).raw("error_data", view.result->error_data).raw("items", view.result->items);
+        json.raw("result_data", view.result->result_data)
+            .raw("error_data", view.result->error_data)
+            .raw("items", view.result->items);
         json.field("sanitised", view.result->sanitised);
         string_field(json, "peer_reference", view.result->peer_reference);
     } else if (view.payload) {

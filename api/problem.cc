@@ -5,7 +5,8 @@
 
 namespace impresario::api {
 
-platform::HttpResponse problem(int status, std::string_view type, std::string_view detail, const std::vector<FieldFault>& faults) {
+platform::HttpResponse problem(int status, std::string_view type, std::string_view detail,
+                               const std::vector<FieldFault>& faults) {
     platform::JsonWriter json;
     json.open();
     json.field("type", "/problems/" + std::string(type))
@@ -16,7 +17,8 @@ platform::HttpResponse problem(int status, std::string_view type, std::string_vi
         json.open("errors", '[');
         for (const auto& fault : faults) {
             json.open();
-            json.field("pointer", platform::storable_text(fault.pointer)).field("detail", platform::storable_text(fault.what));
+            json.field("pointer", platform::storable_text(fault.pointer))
+                .field("detail", platform::storable_text(fault.what));
             json.close();
         }
         json.close(']');

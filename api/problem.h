@@ -17,7 +17,8 @@ struct FieldFault {
 };
 
 /// `type` is the short name; it becomes "/problems/<type>".
-platform::HttpResponse problem(int status, std::string_view type, std::string_view detail, const std::vector<FieldFault>& faults = {});
+platform::HttpResponse problem(int status, std::string_view type, std::string_view detail,
+                               const std::vector<FieldFault>& faults = {});
 
 platform::HttpResponse json_response(int status, std::string body);
 

@@ -51,7 +51,8 @@ std::optional<int> BodyReader::whole(std::string_view member, int least, int mos
     if (!value) return std::nullopt;
     int number = 0;
     const auto read = std::from_chars(value->data(), value->data() + value->size(), number);
-    if (platform::json_type(*value) != JsonType::number || read.ec != std::errc{} || read.ptr != value->data() + value->size() || number < least || number > most) {
+    if (platform::json_type(*value) != JsonType::number || read.ec != std::errc{} ||
+        read.ptr != value->data() + value->size() || number < least || number > most) {
         wrong(member, "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
         return std::nullopt;
     }
@@ -94,7 +95,9 @@ std::optional<int> BodyReader::priority(std::string_view member) {
     return number;
 }
 
-void BodyReader::wrong(std::string_view member, std::string what) { faults_.push_back({at_ + "/" + platform::pointer_token(member), std::move(what)}); }
+void BodyReader::wrong(std::string_view member, std::string what) {
+    faults_.push_back({at_ + "/" + platform::pointer_token(member), std::move(what)});
+}
 
 void BodyReader::nothing_else() {
     for (const auto& member : platform::json_members(text_))
@@ -103,11 +106,14 @@ void BodyReader::nothing_else() {
 
 platform::HttpResponse invalid(const std::vector<FieldFault>& faults) {
     std::string detail = "the request is not valid";
-    if (!faults.empty()) detail = (faults.front().pointer.empty() ? "the body" : faults.front().pointer) + " " + faults.front().what;
+    if (!faults.empty())
+        detail = (faults.front().pointer.empty() ? "the body" : faults.front().pointer) + " " + faults.front().what;
     return problem(422, "invalid-request", detail, faults);
 }
 
-std::string cursor_text(const Cursor& cursor) { return platform::base64url(std::to_string(domain::micros(cursor.at)) + "." + cursor.id); }
+std::string cursor_text(const Cursor& cursor) {
+    return platform::base64url(std::to_string(domain::micros(cursor.at)) + "." + cursor.id);
+}
 
 std::optional<Cursor> parse_cursor(std::string_view text) {
     const auto plain = platform::decode_base64url(text);
@@ -134,7 +140,8 @@ int page_limit(const platform::HttpRequest& request, int fallback, int most, std
     return limit;
 }
 
-std::optional<domain::TimePoint> time_parameter(const platform::HttpRequest& request, std::string_view name, std::vector<FieldFault>& faults) {
+std::optional<domain::TimePoint> time_parameter(const platform::HttpRequest& request, std::string_view name,
+                                                std::vector<FieldFault>& faults) {
     const auto text = request.parameter(name);
     if (!text || text->empty()) return std::nullopt;
     const auto at = domain::parse_time(*text);

@@ -14,21 +14,31 @@ using platform::Task;
 Task<HttpResponse> Api::callback(Call call) {
     const auto begun = std::chrono::steady_clock::now();
     const auto done = [&](std::string_view status, HttpResponse response) {
-        node_.probe().callback(status, response.status, std::chrono::duration_cast<domain::Duration>(std::chrono::steady_clock::now() - begun));
+        node_.probe().callback(status, response.status,
+                               std::chrono::duration_cast<domain::Duration>(std::chrono::steady_clock::now() - begun));
         return response;
     };
     const auto id = domain::ExecutionId::parse(call.path["id"]);
     const auto attempt = id ? webhooks::verify_callback_token(node_.keys(), *id, call.request.bearer()) : std::nullopt;
-    if (!attempt) co_return done("unauthorized", problem(401, "unauthorized", "unknown execution or wrong token; send the trigger's authentication.token as bearer"));
+    if (!attempt)
+        co_return done("unauthorized",
+                       problem(401, "unauthorized",
+                               "unknown execution or wrong token; send the trigger's authentication.token as bearer"));
 
     auto callback = platform::parse_callback(call.request.body);
     if (!callback) {
         const auto& fault = callback.error();
-        if (fault.status == 400) co_return done("invalid", problem(400, "invalid-json", "the body is not JSON: " + fault.what, {{fault.pointer, fault.what}}));
-        co_return done("invalid", problem(422, "invalid-callback", (fault.pointer.empty() ? "the body" : fault.pointer) + " " + fault.what, {{fault.pointer, fault.what}}));
+        if (fault.status == 400)
+            co_return done("invalid", problem(400, "invalid-json", "the body is not JSON: " + fault.what,
+                                              {{fault.pointer, fault.what}}));
+        co_return done("invalid", problem(422, "invalid-callback",
+                                          (fault.pointer.empty() ? "the body" : fault.pointer) + " " + fault.what,
+                                          {{fault.pointer, fault.what}}));
     }
     if (callback->execution_id && *callback->execution_id != *id)
-        co_return done("invalid", problem(422, "invalid-callback", "/execution_id is not the execution that the address names", {{"/execution_id", "is not the execution that the address names"}}));
+        co_return done("invalid",
+                       problem(422, "invalid-callback", "/execution_id is not the execution that the address names",
+                               {{"/execution_id", "is not the execution that the address names"}}));
 
     const std::string status(name(callback->status));
     orchestrator::CallbackReceived received;

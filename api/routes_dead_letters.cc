@@ -16,12 +16,18 @@ namespace {
 std::string letter_json(const priority_queue::DeadLetterRow& row, bool whole) {
     JsonWriter json;
     json.open();
-    json.field("execution_id", row.letter.execution.text()).field("opening", row.letter.opening).field("workflow_type", row.letter.lane.workflow_type);
-    json.field("reason", row.letter.reason).field("error", row.letter.error).field("fingerprint", row.letter.fingerprint).field("attempts", row.letter.attempts);
+    json.field("execution_id", row.letter.execution.text())
+        .field("opening", row.letter.opening)
+        .field("workflow_type", row.letter.lane.workflow_type);
+    json.field("reason", row.letter.reason)
+        .field("error", row.letter.error)
+        .field("fingerprint", row.letter.fingerprint)
+        .field("attempts", row.letter.attempts);
     json.raw("node", row.letter.node ? "\"" + row.letter.node->text() + "\"" : "null");
     json.field("at", domain::rfc3339(row.at));
     json.raw("resolution", row.resolution.empty() ? "null" : platform::json_quoted(row.resolution));
-    if (row.resolved_at) json.field("resolved_at", domain::rfc3339(*row.resolved_at)).field("resolved_by", row.resolved_by);
+    if (row.resolved_at)
+        json.field("resolved_at", domain::rfc3339(*row.resolved_at)).field("resolved_by", row.resolved_by);
     if (whole) json.raw("input", row.input).raw("original_input", row.original_input);
     json.close();
     return std::move(json).text();
@@ -47,7 +53,8 @@ Task<HttpResponse> Api::list_dead_letters(Call call) {
         if (!filter.before_id) faults.push_back({"cursor", "is not a cursor of this list"});
     }
     if (!faults.empty()) co_return invalid(faults);
-    auto asked_rows = node_.database().read([filter](Tx& tx) { return priority_queue::DeadLetterStore().list(tx, filter); });
+    auto asked_rows =
+        node_.database().read([filter](Tx& tx) { return priority_queue::DeadLetterStore().list(tx, filter); });
     const auto rows = co_await std::move(asked_rows);
     JsonWriter json;
     json.open();
@@ -67,8 +74,9 @@ Task<HttpResponse> Api::list_dead_letters(Call call) {
 Task<HttpResponse> Api::get_dead_letter(Call call) {
     const auto id = ExecutionId::parse(call.path["id"]);
     if (!id) co_return problem(404, "not-found", "there is no such dead letter");
-    auto asked_row = node_.database().read(
-        [wanted = *id, organization = call.caller.organization_id](Tx& tx) { return priority_queue::DeadLetterStore().find(tx, organization, wanted); });
+    auto asked_row = node_.database().read([wanted = *id, organization = call.caller.organization_id](Tx& tx) {
+        return priority_queue::DeadLetterStore().find(tx, organization, wanted);
+    });
     const auto row = co_await std::move(asked_row);
     if (!row) co_return problem(404, "not-found", "there is no such dead letter");
     co_return json_response(200, letter_json(*row, true));
@@ -96,14 +104,17 @@ Task<HttpResponse> Api::retry_dead_letters(Call call) {
     filter.since = body.time("since");
     filter.most = 1001;
     body.nothing_else();
-    if (body.faults().empty() && filter.workflow_type.empty() && filter.reason.empty() && filter.fingerprint.empty() && !filter.since)
+    if (body.faults().empty() && filter.workflow_type.empty() && filter.reason.empty() && filter.fingerprint.empty() &&
+        !filter.since)
         body.faults().push_back({"", "must name workflow_type, reason, fingerprint or since"});
     if (!body.faults().empty()) co_return invalid(body.faults());
-    auto asked_rows = node_.database().read([filter](Tx& tx) { return priority_queue::DeadLetterStore().list(tx, filter); });
+    auto asked_rows =
+        node_.database().read([filter](Tx& tx) { return priority_queue::DeadLetterStore().list(tx, filter); });
     const auto rows = co_await std::move(asked_rows);
     std::size_t retried = 0;
     for (std::size_t i = 0; i < std::min<std::size_t>(rows.size(), 1000); ++i) {
-        auto asked_reply = node_.submit(rows[i].letter.execution, orchestrator::Reopen{std::nullopt, call.caller.name}, call.caller.organization_id);
+        auto asked_reply = node_.submit(rows[i].letter.execution, orchestrator::Reopen{std::nullopt, call.caller.name},
+                                        call.caller.organization_id);
         const auto reply = co_await std::move(asked_reply);
         if (reply.answer.problem.empty()) ++retried;
     }

@@ -23,7 +23,8 @@ namespace {
 HttpResponse no_such_execution() { return problem(404, "not-found", "there is no such execution"); }
 
 /// Reads one execution of a request. The concurrency key is taken from the input now, once.
-std::optional<priority_queue::NewExecution> read_execution(BodyReader& body, const std::string& organization_id, const subworkflows::Catalogue& catalogue,
+std::optional<priority_queue::NewExecution> read_execution(BodyReader& body, const std::string& organization_id,
+                                                           const subworkflows::Catalogue& catalogue,
                                                            domain::TimePoint now, bool in_batch) {
     priority_queue::NewExecution made;
     auto& e = made.execution;
@@ -48,7 +49,8 @@ std::optional<priority_queue::NewExecution> read_execution(BodyReader& body, con
     body.nothing_else();
     if (!body.faults().empty()) return std::nullopt;
     if (!type->concurrency_key.empty() && !made.input.empty())
-        if (const auto key = platform::json_at(made.input, type->concurrency_key); key && platform::json_type(*key) != platform::JsonType::null)
+        if (const auto key = platform::json_at(made.input, type->concurrency_key);
+            key && platform::json_type(*key) != platform::JsonType::null)
             e.concurrency_key = std::string(platform::utf8_prefix(platform::json_string(*key), 200));
     e.ready = e.scheduled_at <= now;
     if (e.ready) {
@@ -77,16 +79,22 @@ KeyHeader idempotency_key(const platform::HttpRequest& request) {
 }
 
 void write_created(JsonWriter& json, const domain::Execution& e) {
-    json.field("execution_id", e.id.text()).field("workflow_type", e.lane.workflow_type).field("status", name(e.status)).field("priority", e.priority);
+    json.field("execution_id", e.id.text())
+        .field("workflow_type", e.lane.workflow_type)
+        .field("status", name(e.status))
+        .field("priority", e.priority);
     json.field("created_at", domain::rfc3339(e.created_at)).field("scheduled_at", domain::rfc3339(e.scheduled_at));
     if (e.batch) json.field("batch_id", e.batch->text());
 }
 
 }
 
-Task<HttpResponse> Api::enqueue(Call call, std::vector<priority_queue::NewExecution> executions, bool batch, domain::BatchId batch_id) {
+Task<HttpResponse> Api::enqueue(Call call, std::vector<priority_queue::NewExecution> executions, bool batch,
+                                domain::BatchId batch_id) {
     const auto key = idempotency_key(call.request);
-    if (key.wrong) co_return problem(400, "invalid-idempotency-key", "Idempotency-Key must have 1 to 255 printable characters", {{"Idempotency-Key", "must have 1 to 255 printable characters"}});
+    if (key.wrong)
+        co_return problem(400, "invalid-idempotency-key", "Idempotency-Key must have 1 to 255 printable characters",
+                          {{"Idempotency-Key", "must have 1 to 255 printable characters"}});
     orchestrator::IntakeItem item;
     JsonWriter json;
     json.open();
@@ -114,10 +122,13 @@ Task<HttpResponse> Api::enqueue(Call call, std::vector<priority_queue::NewExecut
         item.key = std::move(named);
     }
     const auto reply = co_await node_.enqueue(std::move(item));
-    if (reply.reused) co_return problem(422, "idempotency-key-reused", "this Idempotency-Key was used with another body", {{"Idempotency-Key", "was used with another body"}});
+    if (reply.reused)
+        co_return problem(422, "idempotency-key-reused", "this Idempotency-Key was used with another body",
+                          {{"Idempotency-Key", "was used with another body"}});
     auto response = json_response(reply.status, reply.answer);
     if (!batch)
-        if (const auto id = platform::json_member(response.body, "execution_id")) response.headers.emplace_back("location", "/v1/executions/" + platform::json_string(*id));
+        if (const auto id = platform::json_member(response.body, "execution_id"))
+            response.headers.emplace_back("location", "/v1/executions/" + platform::json_string(*id));
     if (reply.replayed) response.headers.emplace_back("idempotent-replayed", "true");
     co_return response;
 }
@@ -170,7 +181,8 @@ Task<HttpResponse> Api::list_executions(Call call) {
         std::string_view rest = *status;
         while (!rest.empty()) {
             const auto comma = rest.find(',');
-            if (!domain::parse_status(rest.substr(0, comma))) faults.push_back({"status", "'" + std::string(rest.substr(0, comma)) + "' is not a status"});
+            if (!domain::parse_status(rest.substr(0, comma)))
+                faults.push_back({"status", "'" + std::string(rest.substr(0, comma)) + "' is not a status"});
             rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
         }
     }
@@ -203,7 +215,8 @@ Task<HttpResponse> Api::list_executions(Call call) {
     json.open();
     json.open("executions", '[');
     const std::size_t shown = std::min(rows.size(), static_cast<std::size_t>(filter.most - 1));
-    for (std::size_t i = 0; i < shown; ++i) json.element(execution_json({rows[i].execution, std::nullopt, std::nullopt, std::nullopt}));
+    for (std::size_t i = 0; i < shown; ++i)
+        json.element(execution_json({rows[i].execution, std::nullopt, std::nullopt, std::nullopt}));
     json.close(']');
     if (rows.size() > shown) {
         const auto& last = rows[shown - 1].execution;
@@ -237,18 +250,22 @@ Task<HttpResponse> Api::get_execution(Call call) {
     int wait = 0;
     if (const auto text = call.request.parameter("wait")) {
         const auto read = std::from_chars(text->data(), text->data() + text->size(), wait);
-        if (read.ec != std::errc{} || wait < 0 || wait > 60) co_return invalid({{"wait", "must be from 0 to 60 seconds"}});
+        if (read.ec != std::errc{} || wait < 0 || wait > 60)
+            co_return invalid({{"wait", "must be from 0 to 60 seconds"}});
     }
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{wait};
     for (;;) {
         const auto organization = call.caller.organization_id;
-        auto asked_view = node_.database().transact([wanted = *id, organization](Tx& tx) { return read_view(tx, wanted, organization); });
+        auto asked_view = node_.database().transact(
+            [wanted = *id, organization](Tx& tx) { return read_view(tx, wanted, organization); });
         const auto view = co_await std::move(asked_view);
         if (!view) co_return no_such_execution();
         const auto now = std::chrono::steady_clock::now();
         // ?wait=: answered at the end, or when the time is over, whichever comes first.
-        if (terminal(view->execution.status) || now >= until || draining_) co_return json_response(200, execution_json(*view));
-        co_await node_.await_end(*id, std::min<std::chrono::steady_clock::duration>(until - now, std::chrono::seconds{1}));
+        if (terminal(view->execution.status) || now >= until || draining_)
+            co_return json_response(200, execution_json(*view));
+        co_await node_.await_end(*id,
+                                 std::min<std::chrono::steady_clock::duration>(until - now, std::chrono::seconds{1}));
     }
 }
 
@@ -262,7 +279,8 @@ Task<HttpResponse> Api::change_execution(Call call) {
     change.scheduled_at = body.time("scheduled_at");
     change.by = call.caller.name;
     body.nothing_else();
-    if (body.faults().empty() && !change.priority && !change.scheduled_at) body.wrong("priority", "or scheduled_at must be given");
+    if (body.faults().empty() && !change.priority && !change.scheduled_at)
+        body.wrong("priority", "or scheduled_at must be given");
     if (!body.faults().empty()) co_return invalid(body.faults());
     const auto reply = co_await node_.submit(*id, std::move(change), call.caller.organization_id);
     co_return respond(reply);
@@ -327,7 +345,8 @@ Task<HttpResponse> Api::accept_late(Call call) {
         return found;
     });
     const auto evidence = co_await std::move(asked_evidence);
-    if (!evidence) co_return problem(409, "no-late-result", "no completed result has come in too late for this execution");
+    if (!evidence)
+        co_return problem(409, "no-late-result", "no completed result has come in too late for this execution");
     auto callback = platform::parse_callback(evidence->body);
     if (!callback) co_return problem(409, "no-late-result", "the late result cannot be read any more");
     orchestrator::AcceptLate late;
@@ -342,7 +361,8 @@ Task<HttpResponse> Api::accept_late(Call call) {
 namespace {
 /// Runs `read` if the execution is one of the caller's; nullopt otherwise.
 template <class Read>
-auto of_execution(Tx& tx, const ExecutionId& id, const std::string& organization_id, Read read) -> std::optional<decltype(read(tx))> {
+auto of_execution(Tx& tx, const ExecutionId& id, const std::string& organization_id, Read read)
+    -> std::optional<decltype(read(tx))> {
     const auto rows = priority_queue::QueueStore().read(tx, {id});
     if (rows.empty() || rows.front().execution.lane.organization_id != organization_id) return std::nullopt;
     return read(tx);
@@ -360,9 +380,11 @@ Task<HttpResponse> Api::execution_events(Call call) {
         if (read.ec != std::errc{} || after < 0) faults.push_back({"after", "must be the seq of an event"});
     }
     if (!faults.empty()) co_return invalid(faults);
-    auto asked_events = node_.database().transact([wanted = *id, organization = call.caller.organization_id, after, limit](Tx& tx) {
-        return of_execution(tx, wanted, organization, [&](Tx& t) { return journal::EventStore().stream(t, wanted.value, after, limit); });
-    });
+    auto asked_events =
+        node_.database().transact([wanted = *id, organization = call.caller.organization_id, after, limit](Tx& tx) {
+            return of_execution(tx, wanted, organization,
+                                [&](Tx& t) { return journal::EventStore().stream(t, wanted.value, after, limit); });
+        });
     const auto events = co_await std::move(asked_events);
     if (!events) co_return no_such_execution();
     JsonWriter json;
@@ -370,7 +392,10 @@ Task<HttpResponse> Api::execution_events(Call call) {
     json.open("events", '[');
     for (const auto& event : *events) {
         json.open();
-        json.field("seq", event.seq).field("type", event.type).field("at", domain::rfc3339(event.at)).raw("payload", event.payload);
+        json.field("seq", event.seq)
+            .field("type", event.type)
+            .field("at", domain::rfc3339(event.at))
+            .raw("payload", event.payload);
         json.close();
     }
     json.close(']');
@@ -391,7 +416,12 @@ Task<HttpResponse> Api::execution_attempts(Call call) {
             for (std::size_t i = 0; i < rows.size(); ++i) {
                 platform::RowReader row(rows, i);
                 json.open();
-                json.field("number", row.small()).field("attempt_id", row.text()).field("opening", row.small()).field("node", row.text()).field("endpoint_id", row.text()).field("deliveries", row.small());
+                json.field("number", row.small())
+                    .field("attempt_id", row.text())
+                    .field("opening", row.small())
+                    .field("node", row.text())
+                    .field("endpoint_id", row.text())
+                    .field("deliveries", row.small());
                 const auto time = [&](std::string_view key) {
                     const auto at = row.maybe_time();
                     json.raw(key, at ? "\"" + domain::rfc3339(*at) + "\"" : "null");
@@ -406,11 +436,19 @@ Task<HttpResponse> Api::execution_attempts(Call call) {
             if (!current.empty() && current.front().execution.attempt) {
                 const auto& attempt = *current.front().execution.attempt;
                 json.open();
-                json.field("number", attempt.number).field("attempt_id", attempt.id.text()).field("opening", current.front().execution.opening);
-                json.field("node", attempt.node.text()).field("endpoint_id", attempt.endpoint.text()).field("deliveries", attempt.deliveries);
+                json.field("number", attempt.number)
+                    .field("attempt_id", attempt.id.text())
+                    .field("opening", current.front().execution.opening);
+                json.field("node", attempt.node.text())
+                    .field("endpoint_id", attempt.endpoint.text())
+                    .field("deliveries", attempt.deliveries);
                 json.field("granted_at", domain::rfc3339(attempt.granted_at));
-                json.raw("accepted_at", attempt.accepted_at ? "\"" + domain::rfc3339(*attempt.accepted_at) + "\"" : "null");
-                json.raw("closed_at", "null").field("state", name(attempt.state)).raw("outcome", "null").raw("detail", "null");
+                json.raw("accepted_at",
+                         attempt.accepted_at ? "\"" + domain::rfc3339(*attempt.accepted_at) + "\"" : "null");
+                json.raw("closed_at", "null")
+                    .field("state", name(attempt.state))
+                    .raw("outcome", "null")
+                    .raw("detail", "null");
                 json.close();
             }
             json.close(']');
@@ -419,7 +457,12 @@ Task<HttpResponse> Api::execution_attempts(Call call) {
             for (std::size_t i = 0; i < refused.size(); ++i) {
                 platform::RowReader row(refused, i);
                 json.open();
-                json.field("attempt_id", row.text()).field("received_at", domain::rfc3339(row.time())).field("times", row.small()).field("status", row.text()).field("problem", row.text()).field("sha256", platform::hex(row.bytes()));
+                json.field("attempt_id", row.text())
+                    .field("received_at", domain::rfc3339(row.time()))
+                    .field("times", row.small())
+                    .field("status", row.text())
+                    .field("problem", row.text())
+                    .field("sha256", platform::hex(row.bytes()));
                 json.close();
             }
             json.close(']');
@@ -444,9 +487,16 @@ Task<HttpResponse> Api::execution_deliveries(Call call) {
             for (std::size_t i = 0; i < rows.size(); ++i) {
                 platform::RowReader row(rows, i);
                 json.open();
-                json.field("attempt_id", row.text()).field("number", row.small()).field("at", domain::rfc3339(row.time()));
-                json.field("duration_ms", static_cast<double>(row.integer()) / 1000.0).field("url", row.text()).field("address", row.text());
-                json.field("status", row.maybe_integer()).field("outcome", row.text()).field("error", row.text()).field("answer", row.text());
+                json.field("attempt_id", row.text())
+                    .field("number", row.small())
+                    .field("at", domain::rfc3339(row.time()));
+                json.field("duration_ms", static_cast<double>(row.integer()) / 1000.0)
+                    .field("url", row.text())
+                    .field("address", row.text());
+                json.field("status", row.maybe_integer())
+                    .field("outcome", row.text())
+                    .field("error", row.text())
+                    .field("answer", row.text());
                 json.close();
             }
             json.close(']');

@@ -36,7 +36,8 @@ Task<HttpResponse> Api::metrics(Call call) {
     // From this machine without a key; from elsewhere with one.
     const auto& remote = call.request.remote_address;
     const bool local = remote == "127.0.0.1" || remote == "::1";
-    if (!local && (!keys_ || !keys_->find(call.request.bearer()))) co_return problem(401, "unauthorized", "metrics need an API key from other machines");
+    if (!local && (!keys_ || !keys_->find(call.request.bearer())))
+        co_return problem(401, "unauthorized", "metrics need an API key from other machines");
     node_.probe().show(hub_.board(), hub_.state(), node_.clock().now(), hub_.leads());
     auto& database = node_.database();
     node_.probe().show_database(database.busy(), database.waiting(), database.connections(), database.reachable());

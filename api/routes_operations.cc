@@ -21,7 +21,9 @@ using platform::Task;
 using platform::Tx;
 
 namespace {
-void time_field(JsonWriter& json, std::string_view key, const std::optional<domain::TimePoint>& at) { json.raw(key, at ? "\"" + domain::rfc3339(*at) + "\"" : "null"); }
+void time_field(JsonWriter& json, std::string_view key, const std::optional<domain::TimePoint>& at) {
+    json.raw(key, at ? "\"" + domain::rfc3339(*at) + "\"" : "null");
+}
 
 std::int64_t resident_mb() {
     std::ifstream statm("/proc/self/statm");
@@ -45,7 +47,10 @@ Task<HttpResponse> Api::queue(Call call) {
         for (std::size_t i = 0; i < depths.size(); ++i) {
             RowReader row(depths, i);
             json.open();
-            json.field("workflow_type", row.text()).field("ready", row.integer()).field("not_due", row.integer()).field("gated", row.integer());
+            json.field("workflow_type", row.text())
+                .field("ready", row.integer())
+                .field("not_due", row.integer())
+                .field("gated", row.integer());
             time_field(json, "oldest_ready_at", row.maybe_time());
             json.close();
         }
@@ -58,13 +63,18 @@ Task<HttpResponse> Api::queue(Call call) {
             json.field("place", i + 1).field("execution_id", row.text()).field("workflow_type", row.text());
             const int priority = row.small();
             const auto created_at = row.time();
-            json.field("priority", priority).field("created_at", domain::rfc3339(created_at)).field("ready_at", domain::rfc3339(row.time()));
+            json.field("priority", priority)
+                .field("created_at", domain::rfc3339(created_at))
+                .field("ready_at", domain::rfc3339(row.time()));
             const auto score = row.integer();
             const bool starving = row.flag();
             const auto gate = row.text();
             const auto parts = priority_queue::score_parts(priority, created_at, row.time());
             json.open("score", '{');
-            json.field("total", static_cast<double>(score) / static_cast<double>(priority_queue::kPoint)).field("priority", parts.priority).field("age", parts.age).field("starvation", parts.starvation);
+            json.field("total", static_cast<double>(score) / static_cast<double>(priority_queue::kPoint))
+                .field("priority", parts.priority)
+                .field("age", parts.age)
+                .field("starvation", parts.starvation);
             json.close();
             json.field("beyond_max_wait", starving);
             json.raw("lane_gate", gate.empty() ? "null" : platform::json_quoted(gate));
@@ -80,12 +90,16 @@ Task<HttpResponse> Api::queue(Call call) {
 
 /// OrchestratorState of 003.
 Task<HttpResponse> Api::state(Call call) {
-    auto asked_text = node_.database().transact([organization = call.caller.organization_id, connections = node_.database().connections()](Tx& tx) {
+    auto asked_text = node_.database().transact([organization = call.caller.organization_id,
+                                                 connections = node_.database().connections()](Tx& tx) {
         const orchestrator::SchedulerStore scheduler;
         const auto shown = scheduler.read_state(tx);
         JsonWriter json;
         json.open();
-        json.field("current_state", shown.state).field("since", domain::rfc3339(shown.since)).field("why", shown.why).raw("seconds_in_state", shown.seconds_in);
+        json.field("current_state", shown.state)
+            .field("since", domain::rfc3339(shown.since))
+            .field("why", shown.why)
+            .raw("seconds_in_state", shown.seconds_in);
         json.open("scheduler", '{');
         json.field("epoch", shown.epoch).field("leading", shown.led);
         json.raw("node", shown.node ? "\"" + shown.node->text() + "\"" : "null");
@@ -95,8 +109,13 @@ Task<HttpResponse> Api::state(Call call) {
         for (std::size_t i = 0; i < active.size(); ++i) {
             RowReader row(active, i);
             json.open();
-            json.field("execution_id", row.text()).field("workflow_type", row.text()).field("priority", row.small()).field("scheduled_at", domain::rfc3339(row.time()));
-            json.field("timeout_at", domain::rfc3339(row.time())).field("retry_count", row.small()).field("status", row.text());
+            json.field("execution_id", row.text())
+                .field("workflow_type", row.text())
+                .field("priority", row.small())
+                .field("scheduled_at", domain::rfc3339(row.time()));
+            json.field("timeout_at", domain::rfc3339(row.time()))
+                .field("retry_count", row.small())
+                .field("status", row.text());
             const auto context = row.text();
             json.raw("context", context.empty() ? "{}" : context);
             json.close();
@@ -117,10 +136,15 @@ Task<HttpResponse> Api::state(Call call) {
             if (gate.lane.organization_id == organization) gates[gate.lane.workflow_type] = gate;
         const auto lane = [&](const std::string& type, std::int64_t ready, std::int64_t not_due, std::int64_t gated) {
             json.open();
-            json.field("workflow_type", type).field("ready", ready).field("not_due", not_due).field("gated", gated).field("running", running[type]);
+            json.field("workflow_type", type)
+                .field("ready", ready)
+                .field("not_due", not_due)
+                .field("gated", gated)
+                .field("running", running[type]);
             const auto gate = gates.find(type);
             if (gate != gates.end()) {
-                json.raw("gate", platform::gate_json(gate->second.gate)).field("gate_since", domain::rfc3339(gate->second.since));
+                json.raw("gate", platform::gate_json(gate->second.gate))
+                    .field("gate_since", domain::rfc3339(gate->second.since));
             } else {
                 json.raw("gate", "null");
             }
@@ -145,15 +169,24 @@ Task<HttpResponse> Api::state(Call call) {
         const auto today = tx.exec(sql::counts_today, Params().add(organization));
         RowReader counts(today, 0);
         json.open("today", '{');
-        json.field("completed", counts.integer()).field("failed", counts.integer()).field("dead", counts.integer()).field("cancelled", counts.integer()).field("enqueued", counts.integer());
+        json.field("completed", counts.integer())
+            .field("failed", counts.integer())
+            .field("dead", counts.integer())
+            .field("cancelled", counts.integer())
+            .field("enqueued", counts.integer());
         const domain::MicroUsd spent{counts.integer()};
         json.field("spent_usd", domain::decimal(spent)).close();
         json.open("resource_status", '{');
         json.raw("api_limits", "{}");
         json.open("database", '{');
-        json.field("active_connections", RowReader(tx.exec(sql::connections), 0).integer()).field("pool_size", connections).field("max_connections", 20).close();
+        json.field("active_connections", RowReader(tx.exec(sql::connections), 0).integer())
+            .field("pool_size", connections)
+            .field("max_connections", 20)
+            .close();
         json.open("memory", '{');
-        json.field("used_mb", resident_mb()).field("available_mb", sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE) / 1048576).close();
+        json.field("used_mb", resident_mb())
+            .field("available_mb", sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE) / 1048576)
+            .close();
         json.open("cost_budget", '{');
         json.field("used_today", domain::decimal(spent)).raw("daily_limit", "null").close();
         json.close();
@@ -174,8 +207,14 @@ Task<HttpResponse> Api::nodes(Call) {
     json.open("nodes", '[');
     for (const auto& node : nodes) {
         json.open();
-        json.field("node", node.node.text()).field("name", node.name).field("hub_version", node.hub_version).field("state", node.state).field("scheduler", node.scheduler);
-        json.field("started_at", domain::rfc3339(node.started_at)).field("heartbeat_at", domain::rfc3339(node.heartbeat_at)).field("lease_until", domain::rfc3339(node.lease_until));
+        json.field("node", node.node.text())
+            .field("name", node.name)
+            .field("hub_version", node.hub_version)
+            .field("state", node.state)
+            .field("scheduler", node.scheduler);
+        json.field("started_at", domain::rfc3339(node.started_at))
+            .field("heartbeat_at", domain::rfc3339(node.heartbeat_at))
+            .field("lease_until", domain::rfc3339(node.lease_until));
         json.close();
     }
     json.close(']');
@@ -213,7 +252,8 @@ PauseRequest read_pause(const Call& call, const subworkflows::Catalogue& catalog
     if (call.request.body.empty()) return request;
     BodyReader body(call.request.body);
     request.record.workflow_type = body.text("workflow_type");
-    if (!request.record.workflow_type.empty() && pausing && !catalogue.find({call.caller.organization_id, request.record.workflow_type}))
+    if (!request.record.workflow_type.empty() && pausing &&
+        !catalogue.find({call.caller.organization_id, request.record.workflow_type}))
         body.wrong("workflow_type", "is not a registered workflow type");
     if (pausing) {
         request.record.reason = body.text("reason", 500);
@@ -231,7 +271,8 @@ Task<HttpResponse> Api::pause(Call call) {
         if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
     auto request = read_pause(call, *node_.catalogue(), true);
     if (!request.faults.empty()) co_return invalid(request.faults);
-    auto pausing = node_.database().transact([this, record = request.record](Tx& tx) { node_.catalogue_store().pause(tx, record); });
+    auto pausing = node_.database().transact(
+        [this, record = request.record](Tx& tx) { node_.catalogue_store().pause(tx, record); });
     co_await std::move(pausing);
     co_await node_.refresh_catalogue();
     node_.notify_others("catalogue");
@@ -244,8 +285,9 @@ Task<HttpResponse> Api::resume(Call call) {
         if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
     auto request = read_pause(call, *node_.catalogue(), false);
     if (!request.faults.empty()) co_return invalid(request.faults);
-    auto asked_was = node_.database().transact(
-        [this, record = request.record](Tx& tx) { return node_.catalogue_store().resume(tx, record.organization_id, record.workflow_type); });
+    auto asked_was = node_.database().transact([this, record = request.record](Tx& tx) {
+        return node_.catalogue_store().resume(tx, record.organization_id, record.workflow_type);
+    });
     const bool was = co_await std::move(asked_was);
     co_await node_.refresh_catalogue();
     node_.notify_others("catalogue");

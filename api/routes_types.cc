@@ -39,7 +39,8 @@ Task<HttpResponse> Api::put_type(Call call) {
         co_return invalid(faults);
     }
     type->source = "api";
-    auto asked_created = node_.database().transact([this, made = *type](Tx& tx) { return node_.catalogue_store().put(tx, made); });
+    auto asked_created =
+        node_.database().transact([this, made = *type](Tx& tx) { return node_.catalogue_store().put(tx, made); });
     const bool created = co_await std::move(asked_created);
     co_await node_.refresh_catalogue();
     node_.notify_others("catalogue");
@@ -50,11 +51,15 @@ Task<HttpResponse> Api::put_type(Call call) {
 
 Task<HttpResponse> Api::delete_type(Call call) {
     const domain::Lane lane{call.caller.organization_id, call.path["name"]};
-    auto asked_deleted = node_.database().transact([this, lane](Tx& tx) { return node_.catalogue_store().remove(tx, lane); });
+    auto asked_deleted =
+        node_.database().transact([this, lane](Tx& tx) { return node_.catalogue_store().remove(tx, lane); });
     const auto deleted = co_await std::move(asked_deleted);
     using Deleted = subworkflows::CatalogueStore::Deleted;
     if (deleted == Deleted::unknown) co_return problem(404, "not-found", "there is no such workflow type");
-    if (deleted == Deleted::in_use) co_return problem(409, "in-use", "executions of this type are waiting or running; cancel them first, or switch it off with \"enabled\": false");
+    if (deleted == Deleted::in_use)
+        co_return problem(409, "in-use",
+                          "executions of this type are waiting or running; cancel them first, or switch it off with "
+                          "\"enabled\": false");
     co_await node_.refresh_catalogue();
     node_.notify_others("catalogue");
     HttpResponse response;
@@ -72,13 +77,16 @@ Task<HttpResponse> Api::rotate_signing_secret(Call call) {
     const domain::Secret fresh("whsec_" + platform::base64(platform::random_bytes(32)));
     std::vector<domain::Secret> secrets{fresh};
     if (!type->signing.empty()) secrets.push_back(type->signing.front());
-    auto rotating = node_.database().transact([this, lane, secrets](Tx& tx) { node_.catalogue_store().set_signing(tx, lane, secrets); });
+    auto rotating = node_.database().transact(
+        [this, lane, secrets](Tx& tx) { node_.catalogue_store().set_signing(tx, lane, secrets); });
     co_await std::move(rotating);
     co_await node_.refresh_catalogue();
     node_.notify_others("catalogue");
     JsonWriter json;
     json.open();
-    json.field("signing_secret", fresh.reveal()).field("live_secrets", secrets.size()).field("detail", "shown once; triggers are signed with all live secrets");
+    json.field("signing_secret", fresh.reveal())
+        .field("live_secrets", secrets.size())
+        .field("detail", "shown once; triggers are signed with all live secrets");
     json.close();
     co_return json_response(200, std::move(json).text());
 }

@@ -3,11 +3,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <toml++/toml.h>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <toml++/toml.h>
 
 #include "platform/crypto.h"
 #include "platform/json_text.h"
@@ -58,7 +58,8 @@ class Reader {
             if (auto value = environment(variable)) into = *value;
     }
     template <class Number>
-    void number(const std::string& section, const std::string& key, Number& into, std::int64_t least, std::int64_t most, const char* variable = nullptr) {
+    void number(const std::string& section, const std::string& key, Number& into, std::int64_t least, std::int64_t most,
+                const char* variable = nullptr) {
         std::optional<std::int64_t> value;
         if (const auto* node = find(section, key)) {
             value = node->value_exact<std::int64_t>();
@@ -74,11 +75,13 @@ class Reader {
                 }
             }
         if (!value) return;
-        if (*value < least || *value > most) return wrong(section + "." + key, "must be from " + std::to_string(least) + " to " + std::to_string(most));
+        if (*value < least || *value > most)
+            return wrong(section + "." + key, "must be from " + std::to_string(least) + " to " + std::to_string(most));
         into = static_cast<Number>(*value);
     }
     template <class Rep, class Period>
-    void duration(const std::string& section, const std::string& key, std::chrono::duration<Rep, Period>& into, std::int64_t least, std::int64_t most) {
+    void duration(const std::string& section, const std::string& key, std::chrono::duration<Rep, Period>& into,
+                  std::int64_t least, std::int64_t most) {
         std::int64_t count = into.count();
         number(section, key, count, least, most);
         into = std::chrono::duration<Rep, Period>{count};
@@ -120,7 +123,8 @@ class Reader {
                 return text ? json(*text) : json(nullptr);
             }
             json object = json::object();
-            for (const auto& [key, value] : *table) object[std::string(key.str())] = to_json(value, where + "." + std::string(key.str()));
+            for (const auto& [key, value] : *table)
+                object[std::string(key.str())] = to_json(value, where + "." + std::string(key.str()));
             return object;
         }
         if (const auto* array = node.as_array()) {
@@ -149,7 +153,8 @@ class Reader {
                 continue;
             }
             for (const auto& [key, ignored] : *table)
-                if (!known_.contains(name + "." + std::string(key.str()))) wrong(name + "." + std::string(key.str()), "is not a setting");
+                if (!known_.contains(name + "." + std::string(key.str())))
+                    wrong(name + "." + std::string(key.str()), "is not a setting");
         }
     }
 
@@ -177,7 +182,8 @@ LoadedConfig load_config(const std::string& file) {
             root = toml::parse_file(file);
         } catch (const toml::parse_error& e) {
             const auto at = e.source().begin;
-            mistakes.push_back(file + (at.line ? ":" + std::to_string(at.line) : std::string()) + ": " + std::string(e.description()));
+            mistakes.push_back(file + (at.line ? ":" + std::to_string(at.line) : std::string()) + ": " +
+                               std::string(e.description()));
             return loaded;
         }
     }
@@ -197,7 +203,9 @@ LoadedConfig load_config(const std::string& file) {
     config.listen.pooled = false;
     if (!listen_url.empty()) config.listen.url = domain::Secret(listen_url);
     if (config.database.pooled && listen_url.empty())
-        mistakes.push_back("database.listen_url: is needed with database.pooled: LISTEN does not work through a transaction-mode pooler");
+        mistakes.push_back(
+            "database.listen_url: is needed with database.pooled: LISTEN does not work through a transaction-mode "
+            "pooler");
 
     read.text("http", "address", config.http.address, "IMPRESARIO_HTTP_ADDRESS");
     read.number("http", "port", config.http.port, 0, 65535, "IMPRESARIO_HTTP_PORT");
@@ -206,13 +214,15 @@ LoadedConfig load_config(const std::string& file) {
     config.node.public_url = "http://" + config.http.address + ":" + std::to_string(config.http.port);
     read.text("http", "public_url", config.node.public_url, "IMPRESARIO_PUBLIC_URL");
     while (config.node.public_url.ends_with('/')) config.node.public_url.pop_back();
-    if (const auto parsed = platform::parse_url(config.node.public_url); !parsed) mistakes.push_back("http.public_url: " + parsed.error().what);
+    if (const auto parsed = platform::parse_url(config.node.public_url); !parsed)
+        mistakes.push_back("http.public_url: " + parsed.error().what);
 
     read.duration("webhooks", "connect_deadline_ms", config.client.connect_deadline, 10, 60000);
     read.duration("webhooks", "whole_deadline_ms", config.client.whole_deadline, 10, 120000);
     read.number("webhooks", "connections_per_origin", config.client.connections_per_origin, 1, 10000);
     read.text("webhooks", "extra_trust", config.client.extra_trust);
-    if (!config.client.extra_trust.empty() && access(config.client.extra_trust.c_str(), R_OK) != 0) mistakes.push_back("webhooks.extra_trust: the file " + config.client.extra_trust + " cannot be read");
+    if (!config.client.extra_trust.empty() && access(config.client.extra_trust.c_str(), R_OK) != 0)
+        mistakes.push_back("webhooks.extra_trust: the file " + config.client.extra_trust + " cannot be read");
     std::vector<platform::Cidr> allowed;
     std::vector<std::string> blocks;
     if (const auto* node = read.find("egress", "allow")) {
@@ -241,7 +251,8 @@ LoadedConfig load_config(const std::string& file) {
     read.number("hub", "max_batch_size", config.hub.max_batch_size, 1, 10000);
     read.duration("hub", "lease_seconds", config.node.lease, 2, 600);
     read.duration("hub", "heartbeat_ms", config.node.heartbeat, 100, 60000);
-    if (config.node.heartbeat * 2 > config.node.lease) mistakes.push_back("hub.heartbeat_ms: must be at most half of hub.lease_seconds");
+    if (config.node.heartbeat * 2 > config.node.lease)
+        mistakes.push_back("hub.heartbeat_ms: must be at most half of hub.lease_seconds");
     read.duration("hub", "tick_ms", config.hub.tick, 100, 3600000);
     read.duration("hub", "drain_seconds", config.node.drain, 0, 600);
     std::string key;
@@ -257,7 +268,8 @@ LoadedConfig load_config(const std::string& file) {
             mistakes.push_back("hub.key_file: the file " + key_file + " cannot be read");
         }
     } else if (key.empty()) {
-        mistakes.push_back("hub.key_file: is missing; make one with: openssl rand -base64 32 > hub.key && chmod 600 hub.key");
+        mistakes.push_back(
+            "hub.key_file: is missing; make one with: openssl rand -base64 32 > hub.key && chmod 600 hub.key");
     }
     if (!key.empty()) config.hub_keys.emplace_back(key);
     if (!previous.empty()) config.hub_keys.emplace_back(previous);
@@ -299,9 +311,11 @@ LoadedConfig load_config(const std::string& file) {
                 continue;
             }
             Config::TypeDefinition definition{*name, read.to_json(each, where).dump()};
-            const auto parsed = subworkflows::parse_workflow_type(definition.json, {domain::kDefaultOrganization, *name}, nullptr);
+            const auto parsed =
+                subworkflows::parse_workflow_type(definition.json, {domain::kDefaultOrganization, *name}, nullptr);
             if (!parsed)
-                for (const auto& fault : parsed.error()) mistakes.push_back(where + " (" + *name + ") " + fault.pointer + ": " + fault.what);
+                for (const auto& fault : parsed.error())
+                    mistakes.push_back(where + " (" + *name + ") " + fault.pointer + ": " + fault.what);
             config.types.push_back(std::move(definition));
         }
     } else if (root.contains("workflow_types")) {

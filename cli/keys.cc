@@ -57,12 +57,17 @@ int create(const Options& options) {
         if (options.json) {
             platform::JsonWriter json;
             json.open();
-            json.field("key", key.reveal()).field("name", options.name).field("role", options.role).field("organization_id", options.organization);
+            json.field("key", key.reveal())
+                .field("name", options.name)
+                .field("role", options.role)
+                .field("organization_id", options.organization);
             json.close();
             std::printf("%s\n", json.text().c_str());
         } else {
             std::printf("%s\n", key.reveal().c_str());
-            if (on_terminal()) std::fprintf(stderr, "%s key for %s; it is shown this once\n", options.role.c_str(), options.organization.c_str());
+            if (on_terminal())
+                std::fprintf(stderr, "%s key for %s; it is shown this once\n", options.role.c_str(),
+                             options.organization.c_str());
         }
         return static_cast<int>(Exit::ok);
     });
@@ -77,8 +82,13 @@ int list(const Options& options) {
             json.open("keys", '[');
             for (const auto& key : keys) {
                 json.open();
-                json.field("key_id", key.caller.key.text()).field("name", key.caller.name).field("role", api::name(key.caller.role)).field("organization_id", key.caller.organization_id);
-                json.field("hint", key.hint).field("created_at", domain::rfc3339(key.created_at)).field("revoked", key.revoked_at.has_value());
+                json.field("key_id", key.caller.key.text())
+                    .field("name", key.caller.name)
+                    .field("role", api::name(key.caller.role))
+                    .field("organization_id", key.caller.organization_id);
+                json.field("hint", key.hint)
+                    .field("created_at", domain::rfc3339(key.created_at))
+                    .field("revoked", key.revoked_at.has_value());
                 json.close();
             }
             json.close(']');
@@ -88,7 +98,9 @@ int list(const Options& options) {
         }
         Table table({"key id", "name", "role", "organization", "begins with", "created", ""});
         for (const auto& key : keys)
-            table.add({key.caller.key.text(), key.caller.name, std::string(api::name(key.caller.role)), key.caller.organization_id, key.hint + "…", domain::rfc3339(key.created_at), key.revoked_at ? "revoked" : ""});
+            table.add({key.caller.key.text(), key.caller.name, std::string(api::name(key.caller.role)),
+                       key.caller.organization_id, key.hint + "…", domain::rfc3339(key.created_at),
+                       key.revoked_at ? "revoked" : ""});
         table.print();
         return static_cast<int>(Exit::ok);
     });

@@ -33,13 +33,17 @@ int migrate(const Options& options, const std::string& direction) {
             if (options.json) {
                 platform::JsonWriter json;
                 json.open();
-                json.field("version", at.version).field("latest", migrator.latest()).field("min_hub", at.min_hub).field("up_to_date", at.version == migrator.latest());
+                json.field("version", at.version)
+                    .field("latest", migrator.latest())
+                    .field("min_hub", at.min_hub)
+                    .field("up_to_date", at.version == migrator.latest());
                 json.close();
                 std::printf("%s\n", json.text().c_str());
             } else {
                 Table table({"", "version", "name", "why"});
                 for (const auto& migration : migrator.migrations())
-                    table.add({migration.version <= at.version ? "applied" : "pending", std::to_string(migration.version), migration.name, migration.why()});
+                    table.add({migration.version <= at.version ? "applied" : "pending",
+                               std::to_string(migration.version), migration.name, migration.why()});
                 table.print();
                 std::printf("\nschema %d of %d\n", at.version, migrator.latest());
             }
@@ -54,9 +58,11 @@ int migrate(const Options& options, const std::string& direction) {
         const auto steps = migrator.steps(at.version, target);
         if (options.dry_run) {
             for (const auto& [way, migration] : steps) {
-                std::printf("-- %s %d %s\n%s\n", way.c_str(), migration->version, migration->name.c_str(), (way == "up" ? migration->up : migration->down).c_str());
+                std::printf("-- %s %d %s\n%s\n", way.c_str(), migration->version, migration->name.c_str(),
+                            (way == "up" ? migration->up : migration->down).c_str());
             }
-            std::fprintf(stderr, "dry run: %zu step%s from version %d to %d, nothing was changed\n", steps.size(), steps.size() == 1 ? "" : "s", at.version, target);
+            std::fprintf(stderr, "dry run: %zu step%s from version %d to %d, nothing was changed\n", steps.size(),
+                         steps.size() == 1 ? "" : "s", at.version, target);
             return Exit::ok;
         }
         migrator.migrate(connection, target, [](std::string_view way, const platform::Migration& migration) {
@@ -82,7 +88,9 @@ void add_migrate(Commands commands) {
     auto options = std::make_shared<Options>();
     for (const char* direction : {"up", "down", "status"}) {
         const std::string way(direction);
-        auto* sub = command->add_subcommand(way, way == "up" ? "Apply what is missing" : way == "down" ? "Undo the last migration, or all above --to" : "Show what is applied");
+        auto* sub = command->add_subcommand(way, way == "up"     ? "Apply what is missing"
+                                                 : way == "down" ? "Undo the last migration, or all above --to"
+                                                                 : "Show what is applied");
         sub->add_option("--database-url", options->url, "libpq URL or connection string (IMPRESARIO_DATABASE_URL)");
         sub->add_option("--config", options->config, "TOML configuration file")->envname("IMPRESARIO_CONFIG");
         if (way != "status") {
@@ -91,9 +99,11 @@ void add_migrate(Commands commands) {
         } else {
             sub->add_flag("--json", options->json, "For programs");
         }
-        sub->callback([commands, options, way] { commands.chosen = [options, way] { return migrate(*options, way); }; });
+        sub->callback(
+            [commands, options, way] { commands.chosen = [options, way] { return migrate(*options, way); }; });
     }
-    command->footer("Examples:\n  impresario migrate status\n  impresario migrate up --dry-run\n  impresario migrate down --to 5");
+    command->footer(
+        "Examples:\n  impresario migrate status\n  impresario migrate up --dry-run\n  impresario migrate down --to 5");
 }
 
 }

@@ -31,8 +31,10 @@ class HubProcess {
           node_({io_.get_executor(), database_, clock_, dice_, ids_, keys_, client_, probe_}, config_.node),
           hub_(node_, config_.hub),
           api_(node_, hub_, metrics_, config_.api),
-          server_(io_.get_executor(), config_.http, [this](platform::HttpRequest request) { return api_.handle(std::move(request)); },
-                  [this](std::string_view method, std::string_view path) { return api_.body_limit(method, path); }),
+          server_(
+              io_.get_executor(), config_.http,
+              [this](platform::HttpRequest request) { return api_.handle(std::move(request)); },
+              [this](std::string_view method, std::string_view path) { return api_.body_limit(method, path); }),
           signals_(io_.get_executor(), SIGTERM, SIGINT) {}
 
     int run() {
@@ -84,9 +86,11 @@ class HubProcess {
             }
             if (status) {
                 if (status->version < migrator.latest()) {
-                    say("the schema is at version " + std::to_string(status->version) + " and this hub needs " + std::to_string(migrator.latest()) + ": run impresario migrate up");
+                    say("the schema is at version " + std::to_string(status->version) + " and this hub needs " +
+                        std::to_string(migrator.latest()) + ": run impresario migrate up");
                 } else if (status->min_hub > orchestrator::kHubVersion) {
-                    say("the schema needs hub version " + std::to_string(status->min_hub) + " and this is " + std::to_string(orchestrator::kHubVersion) + ": upgrade this node");
+                    say("the schema needs hub version " + std::to_string(status->min_hub) + " and this is " +
+                        std::to_string(orchestrator::kHubVersion) + ": upgrade this node");
                 } else {
                     bool done = true;
                     try {
@@ -111,9 +115,12 @@ class HubProcess {
             const domain::Lane lane{domain::kDefaultOrganization, definition.name};
             const auto catalogue = node_.catalogue();
             auto type = subworkflows::parse_workflow_type(definition.json, lane, catalogue->find(lane));
-            if (!type) throw std::runtime_error("workflow type " + definition.name + ": " + type.error().front().pointer + " " + type.error().front().what);
+            if (!type)
+                throw std::runtime_error("workflow type " + definition.name + ": " + type.error().front().pointer +
+                                         " " + type.error().front().what);
             type->source = "config";
-            auto putting = database_.transact([this, made = *type](Tx& tx) { return node_.catalogue_store().put(tx, made); });
+            auto putting =
+                database_.transact([this, made = *type](Tx& tx) { return node_.catalogue_store().put(tx, made); });
             co_await std::move(putting);
         }
         co_await node_.refresh_catalogue();
@@ -121,10 +128,12 @@ class HubProcess {
         if (started_) co_return;
         started_ = true;
         node_.on_keys = [this] { asio::co_spawn(io_, api_.reload_keys(), asio::detached); };
-        listener_ = std::make_unique<platform::Listener>(io_.get_executor(), config_.listen, "orchestration_event", [this](const std::string& payload) { hub_.hint(payload); });
+        listener_ = std::make_unique<platform::Listener>(io_.get_executor(), config_.listen, "orchestration_event",
+                                                         [this](const std::string& payload) { hub_.hint(payload); });
         node_.set_listener(listener_.get());
         // Its session is what tells others that this process lives; leading without it would cost them a whole lease.
-        for (int i = 0; i < 100 && listener_->backend_pid() == 0; ++i) co_await platform::pause_for(std::chrono::milliseconds{10});
+        for (int i = 0; i < 100 && listener_->backend_pid() == 0; ++i)
+            co_await platform::pause_for(std::chrono::milliseconds{10});
         node_.start();
         asio::co_spawn(io_, hub_.run(), [this](const std::exception_ptr& failure) { ended(failure, "hub"); });
     }
@@ -145,7 +154,8 @@ class HubProcess {
         server_.stop();
         client_.stop();
         // Answers that are being written get their moment.
-        for (int i = 0; i < 100 && server_.connections() > 0; ++i) co_await platform::pause_for(std::chrono::milliseconds{10});
+        for (int i = 0; i < 100 && server_.connections() > 0; ++i)
+            co_await platform::pause_for(std::chrono::milliseconds{10});
         log::info("stopped");
         listener_.reset();
         io_.stop();
@@ -185,15 +195,19 @@ int serve(Config config) {
 }
 
 void add_serve(Commands commands) {
-    auto* command = commands.app.add_subcommand("serve", "Run one hub node: API, callbacks, deliveries, and the scheduler if it is elected");
+    auto* command = commands.app.add_subcommand(
+        "serve", "Run one hub node: API, callbacks, deliveries, and the scheduler if it is elected");
     auto file = std::make_shared<std::string>();
     command->add_option("--config", *file, "TOML configuration file")->envname("IMPRESARIO_CONFIG");
-    command->footer("Example:\n  IMPRESARIO_DATABASE_URL=postgres://hub@db/impresario IMPRESARIO_HUB_KEY_FILE=/etc/impresario/hub.key impresario serve");
+    command->footer(
+        "Example:\n  IMPRESARIO_DATABASE_URL=postgres://hub@db/impresario "
+        "IMPRESARIO_HUB_KEY_FILE=/etc/impresario/hub.key impresario serve");
     command->callback([commands, file] {
         commands.chosen = [file] {
             auto loaded = load_config(*file);
             if (!loaded.mistakes.empty()) {
-                std::fprintf(stderr, "impresario: the configuration has %zu mistake%s:\n", loaded.mistakes.size(), loaded.mistakes.size() == 1 ? "" : "s");
+                std::fprintf(stderr, "impresario: the configuration has %zu mistake%s:\n", loaded.mistakes.size(),
+                             loaded.mistakes.size() == 1 ? "" : "s");
                 for (const auto& mistake : loaded.mistakes) std::fprintf(stderr, "  %s\n", mistake.c_str());
                 return static_cast<int>(Exit::usage);
             }

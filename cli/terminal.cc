@@ -18,13 +18,26 @@ std::string painted(const std::string& text, Colour colour) {
     if (!colours() || colour == Colour::plain) return text;
     const char* code = "0";
     switch (colour) {
-        case Colour::plain: break;
-        case Colour::dim: code = "2"; break;
-        case Colour::bold: code = "1"; break;
-        case Colour::green: code = "32"; break;
-        case Colour::yellow: code = "33"; break;
-        case Colour::red: code = "31"; break;
-        case Colour::blue: code = "34"; break;
+        case Colour::plain:
+            break;
+        case Colour::dim:
+            code = "2";
+            break;
+        case Colour::bold:
+            code = "1";
+            break;
+        case Colour::green:
+            code = "32";
+            break;
+        case Colour::yellow:
+            code = "33";
+            break;
+        case Colour::red:
+            code = "31";
+            break;
+        case Colour::blue:
+            code = "34";
+            break;
     }
     return std::string("\033[") + code + "m" + text + "\033[0m";
 }
@@ -41,7 +54,8 @@ Colour colour_of_status(const std::string& status) {
 namespace {
 /// Characters, not bytes.
 std::size_t width(const std::string& text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+    return static_cast<std::size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 }
 
@@ -49,7 +63,8 @@ std::string Table::text(int status_column) const {
     std::vector<std::size_t> widths;
     for (const auto& cell : head_) widths.push_back(width(cell));
     for (const auto& row : rows_)
-        for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+        for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i)
+            widths[i] = std::max(widths[i], width(row[i]));
     std::string out;
     const auto line = [&](const std::vector<std::string>& row, bool heading) {
         std::string text;

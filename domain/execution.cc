@@ -45,16 +45,22 @@ bool may_move(Status from, Status to) {
     using enum Status;
     if (to == cancelled) return !terminal(from);
     switch (from) {
-        case queued: return to == analyzing || to == dispatching;
-        case analyzing: return to == queued;
+        case queued:
+            return to == analyzing || to == dispatching;
+        case analyzing:
+            return to == queued;
         case dispatching:
             return to == running || to == queued || to == retrying || to == completed || to == failed || to == dead;
-        case running: return to == completed || to == failed || to == retrying || to == dead;
-        case retrying: return to == dispatching || to == completed || to == dead;
+        case running:
+            return to == completed || to == failed || to == retrying || to == dead;
+        case retrying:
+            return to == dispatching || to == completed || to == dead;
         case failed:
-        case dead: return to == queued || to == completed;
+        case dead:
+            return to == queued || to == completed;
         case completed:
-        case cancelled: return false;
+        case cancelled:
+            return false;
     }
     return false;
 }

@@ -51,9 +51,7 @@ struct LiveAttempt {
     int deliveries = 0;
 
     /// Whether it takes a slot of its lane: everything but waiting (protocol R6) and closed.
-    bool holds_slot() const {
-        return state != AttemptState::waiting_redelivery && state != AttemptState::closed;
-    }
+    bool holds_slot() const { return state != AttemptState::waiting_redelivery && state != AttemptState::closed; }
     friend bool operator==(const LiveAttempt&, const LiveAttempt&) = default;
 };
 
@@ -109,9 +107,7 @@ struct Execution {
     std::string progress;
 
     /// Whether it may be claimed as far as the row itself knows, gates aside.
-    bool claimable() const {
-        return (status == Status::queued || status == Status::retrying) && !due_at;
-    }
+    bool claimable() const { return (status == Status::queued || status == Status::retrying) && !due_at; }
     /// An SQL caller asked for a retry and the hub has not decided about it yet (R21).
     bool awaits_decision() const { return status == Status::retrying && reason == kAskedBySql; }
     static constexpr std::string_view kAskedBySql = "sql";

@@ -6,9 +6,12 @@ namespace impresario::domain {
 
 std::string_view explain(MoneyError error) {
     switch (error) {
-        case MoneyError::not_a_number: return "is not a decimal number";
-        case MoneyError::negative: return "must not be negative";
-        case MoneyError::too_large: return "is more than 1000000000000 USD";
+        case MoneyError::not_a_number:
+            return "is not a decimal number";
+        case MoneyError::negative:
+            return "must not be negative";
+        case MoneyError::too_large:
+            return "is more than 1000000000000 USD";
     }
     return "";
 }
@@ -86,8 +89,7 @@ std::string decimal(MicroUsd amount) {
         negative ? 0 - static_cast<std::uint64_t>(amount.value) : static_cast<std::uint64_t>(amount.value);
     char text[40];
     std::snprintf(text, sizeof text, "%s%llu.%06llu", negative ? "-" : "",
-                  static_cast<unsigned long long>(whole / 1000000),
-                  static_cast<unsigned long long>(whole % 1000000));
+                  static_cast<unsigned long long>(whole / 1000000), static_cast<unsigned long long>(whole % 1000000));
     return text;
 }
 

@@ -13,7 +13,8 @@ std::optional<RetryPolicy> named_retry_policy(std::string_view name) {
     if (name == "master") return RetryPolicy{"master", 3, {}, minutes{1}, 2.0, hours{24}, 0.1, 0.4};
     if (name == "engine") return RetryPolicy{"engine", 4, {}, seconds{5}, 2.0, hours{1}, 0.1, 0.4};
     if (name == "playbook")
-        return RetryPolicy{"playbook", 2, {seconds{5}, seconds{30}, seconds{120}}, seconds{60}, 1.0, hours{24}, 0.1, 0.4};
+        return RetryPolicy{"playbook", 2,  {seconds{5}, seconds{30}, seconds{120}}, seconds{60}, 1.0, hours{24},
+                           0.1,        0.4};
     if (name == "none") return RetryPolicy{"none", 0, {}, Duration{0}, 2.0, hours{24}, 0.1, 0.4};
     return std::nullopt;
 }

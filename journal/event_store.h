@@ -39,7 +39,8 @@ struct Feed {
 class EventStore {
   public:
     void append(platform::Tx& tx, const std::vector<domain::Event>& events, const domain::NodeId& writer) const;
-    std::vector<StoredEvent> stream(platform::Tx& tx, const std::array<std::uint8_t, 16>& id, int after, int most) const;
+    std::vector<StoredEvent> stream(platform::Tx& tx, const std::array<std::uint8_t, 16>& id, int after,
+                                    int most) const;
 
     /// Where a feed that begins now begins.
     std::string position(platform::Tx& tx) const;

@@ -49,7 +49,9 @@ domain::Event queued_event(const domain::Execution& execution) {
     event.type = domain::event::queued;
     JsonWriter json;
     json.open();
-    json.field("priority", execution.priority).field("scheduled_at", domain::rfc3339(execution.scheduled_at)).field("retry_of", execution.parent->text());
+    json.field("priority", execution.priority)
+        .field("scheduled_at", domain::rfc3339(execution.scheduled_at))
+        .field("retry_of", execution.parent->text());
     json.close();
     event.payload = std::move(json).text();
     return event;
@@ -69,7 +71,9 @@ void Applier::write(Tx& tx, std::vector<Decision>& decisions) const {
     std::vector<webhooks::DeliveryRecord> deliveries;
     std::vector<webhooks::RefusedCallback> refused;
     std::vector<resource_manager::UsageRecord> usage;
-    const auto move_into = [](auto& from, auto& into) { std::move(from.begin(), from.end(), std::back_inserter(into)); };
+    const auto move_into = [](auto& from, auto& into) {
+        std::move(from.begin(), from.end(), std::back_inserter(into));
+    };
 
     for (auto& decision : decisions) {
         if (decision.changed) rows[decision.after.id] = &decision.after;
@@ -123,7 +127,8 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
     for (const auto& command : commands) {
         const auto attempt = attempt_asked_about(command);
         const auto row = rows.find(command.execution);
-        if (attempt && row != rows.end() && (!row->second.attempt || row->second.attempt->id != *attempt)) asked.insert({command.execution, *attempt});
+        if (attempt && row != rows.end() && (!row->second.attempt || row->second.attempt->id != *attempt))
+            asked.insert({command.execution, *attempt});
     }
     if (!asked.empty())
         for (auto& each : attempts.find(tx, {asked.begin(), asked.end()})) {
@@ -139,8 +144,10 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
         Reply& reply = replies[i];
         const auto row = rows.find(command.execution);
         const bool callback = std::holds_alternative<CallbackReceived>(command.happening);
-        if (row == rows.end() || (command.organization_id && *command.organization_id != row->second.lane.organization_id)) {
-            reply.answer = callback ? Answer{401, "unauthorized", "unknown execution or wrong token", {}} : Answer{404, "not-found", "there is no such execution", {}};
+        if (row == rows.end() ||
+            (command.organization_id && *command.organization_id != row->second.lane.organization_id)) {
+            reply.answer = callback ? Answer{401, "unauthorized", "unknown execution or wrong token", {}}
+                                    : Answer{404, "not-found", "there is no such execution", {}};
             continue;
         }
         if (std::holds_alternative<ChildrenEnded>(command.happening)) {
@@ -152,14 +159,17 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
         circumstances.now = now;
         circumstances.unit = command.unit;
         if (const auto attempt = attempt_asked_about(command))
-            if (const auto at = found.find({command.execution, *attempt}); at != found.end()) circumstances.found = at->second;
+            if (const auto at = found.find({command.execution, *attempt}); at != found.end())
+                circumstances.found = at->second;
 
         Decision decision = decide(row->second, command, circumstances);
         reply.answer = decision.answer;
         reply.endpoint = decision.endpoint;
         reply.cancelled_peer = decision.cancelled_peer;
         for (const auto& closed : decision.closed)
-            found[{closed.execution, closed.attempt.id}] = {closed.execution, closed.attempt.id, closed.attempt.number, closed.opening, closed.outcome, closed.callback_sha256, closed.callback_answer};
+            found[{closed.execution, closed.attempt.id}] = {
+                closed.execution, closed.attempt.id,      closed.attempt.number, closed.opening,
+                closed.outcome,   closed.callback_sha256, closed.callback_answer};
         for (const auto& amended : decision.amended) {
             auto& known = found[{amended.execution, amended.attempt.id}];
             known.outcome = amended.outcome;
@@ -185,7 +195,8 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
         auto& child = decision.child->execution;
         child.id = ids_.make<ExecutionId>(now);
         child_events.push_back(queued_event(child));
-        children.push_back({child, std::move(payload.input), child_context(payload.context, decision.after.id, decision.child->item_keys)});
+        children.push_back({child, std::move(payload.input),
+                            child_context(payload.context, decision.after.id, decision.child->item_keys)});
     }
     write(tx, decisions);
     queue.insert(tx, children);
@@ -215,7 +226,8 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
         for (const auto& parent : locked) {
             Circumstances circumstances;
             circumstances.now = parent.now;
-            Decision decision = decide_parent(parent.execution, by_parent[parent.execution.id], own[parent.execution.id], circumstances);
+            Decision decision = decide_parent(parent.execution, by_parent[parent.execution.id],
+                                              own[parent.execution.id], circumstances);
             if (!decision.changed) continue;
             others.push_back(decision.after);
             if (decision.ended && decision.after.parent) next.insert(*decision.after.parent);

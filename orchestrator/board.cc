@@ -83,7 +83,8 @@ void Board::remove_live(const ExecutionId& id) {
     live_.erase(found);
     deadlines_.erase({live.deadline, id});
     if (in_flight_.erase(id) > 0)
-        if (const auto endpoint = endpoints_.find(live.endpoint); endpoint != endpoints_.end()) --endpoint->second.in_flight;
+        if (const auto endpoint = endpoints_.find(live.endpoint); endpoint != endpoints_.end())
+            --endpoint->second.in_flight;
     LaneState& state = lane_state(live.lane);
     --state.in_use;
     if (!live.key.empty()) {
@@ -104,7 +105,13 @@ void Board::observe(const Execution& row) {
     if (row.claimable()) {
         remove_live(row.id);
         gone_.erase(row.id);
-        const Entry entry{row.id, row.priority, row.created_at, row.ready_at.value_or(row.created_at), row.concurrency_key, row.last_seq, row.gate.has_value()};
+        const Entry entry{row.id,
+                          row.priority,
+                          row.created_at,
+                          row.ready_at.value_or(row.created_at),
+                          row.concurrency_key,
+                          row.last_seq,
+                          row.gate.has_value()};
         state.order.insert(entry, row.concurrency_key.empty() ? 0 : free_slots(row.lane, state, row.concurrency_key));
         return;
     }
@@ -121,7 +128,8 @@ void Board::observe(const Execution& row) {
     if (!fresh) {
         deadlines_.erase({live.deadline, row.id});
         if (in_flight_.erase(row.id) > 0)
-            if (const auto endpoint = endpoints_.find(live.endpoint); endpoint != endpoints_.end()) --endpoint->second.in_flight;
+            if (const auto endpoint = endpoints_.find(live.endpoint); endpoint != endpoints_.end())
+                --endpoint->second.in_flight;
     }
     live.lane = row.lane;
     live.key = row.concurrency_key;
@@ -136,7 +144,8 @@ void Board::observe(const Execution& row) {
     deadlines_.insert({live.deadline, row.id});
     if (live.in_flight()) {
         in_flight_.insert(row.id);
-        if (const auto endpoint = endpoints_.find(live.endpoint); endpoint != endpoints_.end()) ++endpoint->second.in_flight;
+        if (const auto endpoint = endpoints_.find(live.endpoint); endpoint != endpoints_.end())
+            ++endpoint->second.in_flight;
     }
     if (fresh) {
         ++state.in_use;
@@ -147,7 +156,9 @@ void Board::observe(const Execution& row) {
     }
 }
 
-void Board::expect(const priority_queue::LevelCount& level) { lane_state(level.lane).order.expect(level.priority, level.count); }
+void Board::expect(const priority_queue::LevelCount& level) {
+    lane_state(level.lane).order.expect(level.priority, level.count);
+}
 
 void Board::forget(const ExecutionId& id) {
     remove_live(id);
@@ -167,9 +178,15 @@ void Board::endpoint_news(const EndpointNews& news, TimePoint now) {
             state.changed = state.health.accepted(most) || state.changed;
             break;
         }
-        case EndpointNews::Kind::trouble: state.health.trouble(); break;
-        case EndpointNews::Kind::overload: state.changed = state.health.overloaded(now, news.retry_after, news.detail) || state.changed; break;
-        case EndpointNews::Kind::fault: state.changed = state.health.at_fault(now, news.detail) || state.changed; break;
+        case EndpointNews::Kind::trouble:
+            state.health.trouble();
+            break;
+        case EndpointNews::Kind::overload:
+            state.changed = state.health.overloaded(now, news.retry_after, news.detail) || state.changed;
+            break;
+        case EndpointNews::Kind::fault:
+            state.changed = state.health.at_fault(now, news.detail) || state.changed;
+            break;
     }
 }
 
@@ -197,7 +214,9 @@ PlanInput Board::plan_input(int most) const {
         LaneView view;
         view.lane = lane;
         view.order = &state.order;
-        const auto limit = [&](resource_manager::Limiter limiter) { view.limiters.push_back(input.admission.add(std::move(limiter))); };
+        const auto limit = [&](resource_manager::Limiter limiter) {
+            view.limiters.push_back(input.admission.add(std::move(limiter)));
+        };
         const auto* known = type(lane);
         if (!known) {
             limit(resource_manager::Pause{lane.workflow_type, "the workflow type is not registered", "", std::nullopt});
@@ -207,20 +226,27 @@ PlanInput Board::plan_input(int most) const {
         view.max_wait = known->max_wait;
         for (const auto& pause : catalogue_->pauses)
             if (pause.covers(lane)) {
-                std::string subject = pause.organization_id.empty() ? "everything" : pause.workflow_type.empty() ? pause.organization_id : lane.workflow_type;
+                std::string subject = pause.organization_id.empty() ? "everything"
+                                      : pause.workflow_type.empty() ? pause.organization_id
+                                                                    : lane.workflow_type;
                 limit(resource_manager::Pause{std::move(subject), pause.reason, pause.by, pause.until});
             }
-        if (!known->enabled) limit(resource_manager::Pause{lane.workflow_type, "the workflow type is switched off", "", std::nullopt});
-        if (known->max_concurrency) limit(resource_manager::Concurrency{lane.workflow_type, *known->max_concurrency, state.in_use});
+        if (!known->enabled)
+            limit(resource_manager::Pause{lane.workflow_type, "the workflow type is switched off", "", std::nullopt});
+        if (known->max_concurrency)
+            limit(resource_manager::Concurrency{lane.workflow_type, *known->max_concurrency, state.in_use});
         if (!known->concurrency_key.empty())
-            limit(resource_manager::KeyConcurrency{known->concurrency_key, known->concurrency_key_limit, &state.key_in_use, {}});
+            limit(resource_manager::KeyConcurrency{
+                known->concurrency_key, known->concurrency_key_limit, &state.key_in_use, {}});
         resource_manager::Endpoints endpoints;
         endpoints.subject = lane.workflow_type;
         for (const auto& endpoint : known->endpoints) {
             const auto at = endpoints_.find(endpoint.id);
             if (at == endpoints_.end()) continue;
             const auto& health = at->second.health;
-            endpoints.endpoints.push_back({endpoint.id, endpoint.url, endpoint.weight, at->second.in_flight, std::min(health.window, endpoint.max_in_flight), health.held_until, health.detail});
+            endpoints.endpoints.push_back({endpoint.id, endpoint.url, endpoint.weight, at->second.in_flight,
+                                           std::min(health.window, endpoint.max_in_flight), health.held_until,
+                                           health.detail});
         }
         limit(std::move(endpoints));
         input.lanes.push_back(std::move(view));
@@ -235,7 +261,8 @@ std::vector<std::pair<Lane, priority_queue::Order::Refill>> Board::wanted_refill
     return wanted;
 }
 
-void Board::refill(const Lane& lane, const priority_queue::Order::Refill& refill, const std::optional<std::vector<Entry>>& rows) {
+void Board::refill(const Lane& lane, const priority_queue::Order::Refill& refill,
+                   const std::optional<std::vector<Entry>>& rows) {
     LaneState& state = lane_state(lane);
     std::optional<std::vector<Entry>> fresh;
     if (rows) {
@@ -258,12 +285,16 @@ std::vector<Board::GateNote> Board::gate_notes(std::size_t most) const {
                 notes.push_back({each.id, std::nullopt});
                 continue;
             }
-            const resource_manager::KeyConcurrency limiter{known->concurrency_key, known->concurrency_key_limit, &state.key_in_use, {}};
+            const resource_manager::KeyConcurrency limiter{
+                known->concurrency_key, known->concurrency_key_limit, &state.key_in_use, {}};
             auto gate = limiter.check({lane, each.key}, TimePoint{});
             if (!gate) {
                 // Its key has room, but those before it will take it.
-                gate = domain::Gate{domain::GateKind::key_concurrency, each.key, "others with " + known->concurrency_key + " = " + each.key + " go first",
-                                    {{"limit", std::to_string(known->concurrency_key_limit)}}, std::nullopt};
+                gate = domain::Gate{domain::GateKind::key_concurrency,
+                                    each.key,
+                                    "others with " + known->concurrency_key + " = " + each.key + " go first",
+                                    {{"limit", std::to_string(known->concurrency_key_limit)}},
+                                    std::nullopt};
             }
             notes.push_back({each.id, std::move(gate)});
         }
@@ -278,7 +309,8 @@ std::optional<TimePoint> Board::next_deadline() const {
 
 void Board::spare_deadlines(TimePoint from, TimePoint to, domain::Duration by) {
     std::vector<std::pair<TimePoint, ExecutionId>> passed;
-    for (auto at = deadlines_.lower_bound({from, {}}); at != deadlines_.end() && at->first <= to; ++at) passed.push_back(*at);
+    for (auto at = deadlines_.lower_bound({from, {}}); at != deadlines_.end() && at->first <= to; ++at)
+        passed.push_back(*at);
     for (const auto& each : passed) {
         deadlines_.erase(each);
         auto& live = live_.at(each.second);
@@ -296,7 +328,8 @@ std::vector<std::pair<ExecutionId, domain::AttemptId>> Board::passed_deadlines(T
     return passed;
 }
 
-std::vector<Board::Lapsed> Board::lapsed(const std::set<domain::NodeId>& alive, TimePoint now, domain::Duration patience) const {
+std::vector<Board::Lapsed> Board::lapsed(const std::set<domain::NodeId>& alive, TimePoint now,
+                                         domain::Duration patience) const {
     std::vector<Lapsed> found;
     for (const auto& id : in_flight_) {
         const Live& live = live_.at(id);
@@ -319,7 +352,8 @@ int Board::in_use(const Lane& lane) const {
 }
 
 std::size_t Board::sending_at(const domain::NodeId& node) const {
-    return static_cast<std::size_t>(std::count_if(in_flight_.begin(), in_flight_.end(), [&](const ExecutionId& id) { return live_.at(id).node == node; }));
+    return static_cast<std::size_t>(std::count_if(in_flight_.begin(), in_flight_.end(),
+                                                  [&](const ExecutionId& id) { return live_.at(id).node == node; }));
 }
 
 const priority_queue::Order* Board::order(const Lane& lane) const {

@@ -1,6 +1,6 @@
 #pragma once
-// What the scheduler knows: the order of every lane, what is live, what is due, how the endpoints do. Memory only, built
-// from rows as they were committed; a row seen out of turn changes nothing. Network thread only.
+// What the scheduler knows: the order of every lane, what is live, what is due, how the endpoints do. Memory only,
+// built from rows as they were committed; a row seen out of turn changes nothing. Network thread only.
 
 #include <cstdint>
 #include <functional>
@@ -94,7 +94,8 @@ class Board {
 
     // Timers.
     std::optional<domain::TimePoint> next_deadline() const;
-    std::vector<std::pair<domain::ExecutionId, domain::AttemptId>> passed_deadlines(domain::TimePoint now, std::size_t most) const;
+    std::vector<std::pair<domain::ExecutionId, domain::AttemptId>> passed_deadlines(domain::TimePoint now,
+                                                                                    std::size_t most) const;
     /// Attempts in state granted or sending whose node is not among `alive`, or granted longer than `patience`.
     struct Lapsed {
         domain::ExecutionId execution;
@@ -103,7 +104,8 @@ class Board {
         domain::EndpointId endpoint;
         domain::Lane lane;
     };
-    std::vector<Lapsed> lapsed(const std::set<domain::NodeId>& alive, domain::TimePoint now, domain::Duration patience) const;
+    std::vector<Lapsed> lapsed(const std::set<domain::NodeId>& alive, domain::TimePoint now,
+                               domain::Duration patience) const;
     /// Deadlines that passed between the two are acted on `by` later: the database was out of reach, and callbacks with
     /// it (protocol R9).
     void spare_deadlines(domain::TimePoint from, domain::TimePoint to, domain::Duration by);
@@ -145,7 +147,9 @@ class Board {
         domain::TimePoint granted_at;
         int seq = 0;
         /// Its request is under way, or about to be.
-        bool in_flight() const { return state == domain::AttemptState::granted || state == domain::AttemptState::sending; }
+        bool in_flight() const {
+            return state == domain::AttemptState::granted || state == domain::AttemptState::sending;
+        }
     };
     struct EndpointState {
         resource_manager::EndpointHealth health;
@@ -158,7 +162,9 @@ class Board {
     };
 
     LaneState& lane_state(const domain::Lane& lane) { return lanes_[lane]; }
-    const subworkflows::WorkflowType* type(const domain::Lane& lane) const { return catalogue_ ? catalogue_->find(lane) : nullptr; }
+    const subworkflows::WorkflowType* type(const domain::Lane& lane) const {
+        return catalogue_ ? catalogue_->find(lane) : nullptr;
+    }
     int free_slots(const domain::Lane& lane, const LaneState& state, const std::string& key) const;
     bool stale(const domain::ExecutionId& id, const domain::Lane& lane, int seq) const;
     void remove_live(const domain::ExecutionId& id);

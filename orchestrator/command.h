@@ -90,8 +90,8 @@ struct AcceptLate {
     std::string by;
 };
 
-using Happening = std::variant<CallbackReceived, DeliveryReported, SendingBegun, LeaseLost, DeadlinePassed, BecameDue, ChildrenEnded,
-                               Cancel, Reprioritise, Reopen, Discard, AcceptLate>;
+using Happening = std::variant<CallbackReceived, DeliveryReported, SendingBegun, LeaseLost, DeadlinePassed, BecameDue,
+                               ChildrenEnded, Cancel, Reprioritise, Reopen, Discard, AcceptLate>;
 
 struct Command {
     domain::ExecutionId execution;

@@ -78,7 +78,11 @@ class Draft {
         JsonWriter json = payload();
         json.field("from", name(illegal.from)).field("to", name(illegal.to)).field("by", "hub");
         tell(event::refused, std::move(json));
-        d_.answer = {409, "illegal-move", "the execution cannot move from " + std::string(name(illegal.from)) + " to " + std::string(name(illegal.to)), {}};
+        d_.answer = {409,
+                     "illegal-move",
+                     "the execution cannot move from " + std::string(name(illegal.from)) + " to " +
+                         std::string(name(illegal.to)),
+                     {}};
         return false;
     }
 
@@ -104,7 +108,9 @@ class Draft {
         return d_.closed.back();
     }
 
-    void refuse(int status, std::string problem, std::string detail) { d_.answer = {status, std::move(problem), std::move(detail), {}}; }
+    void refuse(int status, std::string problem, std::string detail) {
+        d_.answer = {status, std::move(problem), std::move(detail), {}};
+    }
 
     void end(std::string reason) {
         row().reason = std::move(reason);
@@ -142,8 +148,8 @@ std::string ok_body(const Execution& row) {
 }
 
 /// What comes after a failed delivery or attempt. The attempt has been closed, or waits for its redelivery.
-void apply_recovery(Draft& draft, const Failure& failure, const std::string& reason, const std::string& error, const std::string& error_data,
-                    std::optional<domain::NodeId> node, bool redelivery) {
+void apply_recovery(Draft& draft, const Failure& failure, const std::string& reason, const std::string& error,
+                    const std::string& error_data, std::optional<domain::NodeId> node, bool redelivery) {
     Execution& row = draft.row();
     static const domain::RetryPolicy none;
     const auto& policy = draft.at().type ? draft.at().type->retry : none;
@@ -157,7 +163,11 @@ void apply_recovery(Draft& draft, const Failure& failure, const std::string& rea
         row.ready_at.reset();
         row.due_at = again->at;
         JsonWriter json = Draft::payload();
-        json.field("reason", reason).field("failures", row.retry_count).field("max_retries", row.max_retries).field("retry_at", domain::rfc3339(again->at)).field("redelivery", redelivery);
+        json.field("reason", reason)
+            .field("failures", row.retry_count)
+            .field("max_retries", row.max_retries)
+            .field("retry_at", domain::rfc3339(again->at))
+            .field("redelivery", redelivery);
         if (!error.empty()) json.field("error", error);
         draft.tell(event::retrying, std::move(json));
         return;
@@ -201,8 +211,11 @@ void book_usage(Draft& draft, const domain::Callback& callback, const domain::At
     }
     int index = 0;
     for (const auto& each : callback.usage) {
-        usage.push_back({row.id, "api_call", each.provider, each.api_calls, each.cost, prefix + std::to_string(index++)});
-        if (each.tokens > 0) usage.push_back({row.id, "tokens", each.provider, each.tokens, std::nullopt, prefix + std::to_string(index++)});
+        usage.push_back(
+            {row.id, "api_call", each.provider, each.api_calls, each.cost, prefix + std::to_string(index++)});
+        if (each.tokens > 0)
+            usage.push_back(
+                {row.id, "tokens", each.provider, each.tokens, std::nullopt, prefix + std::to_string(index++)});
     }
 }
 
@@ -224,8 +237,8 @@ priority_queue::ResultRecord result_of(const Execution& row, const domain::Callb
     return result;
 }
 
-void refuse_callback(Draft& draft, const domain::AttemptId& attempt, const std::string& sha256, const std::string& body, CallbackStatus status,
-                     std::string problem, std::string detail) {
+void refuse_callback(Draft& draft, const domain::AttemptId& attempt, const std::string& sha256, const std::string& body,
+                     CallbackStatus status, std::string problem, std::string detail) {
     webhooks::RefusedCallback refused;
     refused.execution = draft.row().id;
     refused.attempt = attempt;
@@ -276,7 +289,9 @@ void heartbeat(Draft& draft, const CallbackReceived& received) {
     row.timeout_at = std::min(draft.now() + timeout, attempt.granted_at + most);
     row.progress = received.callback.progress;
     JsonWriter json = Draft::payload();
-    json.raw("progress", received.callback.progress).field("attempt", row.attempts).field("timeout_at", domain::rfc3339(*row.timeout_at));
+    json.raw("progress", received.callback.progress)
+        .field("attempt", row.attempts)
+        .field("timeout_at", domain::rfc3339(*row.timeout_at));
     if (received.callback.cost) json.field("cost_usd", domain::decimal(*received.callback.cost));
     draft.tell(event::progress, std::move(json));
     answer_callback(draft, received.callback, nullptr);
@@ -318,7 +333,8 @@ void partial(Draft& draft, const CallbackReceived& received) {
         if (!draft.move(Status::dead)) return;
         draft.end("attempts_exhausted");
         auto result = result_of(row, callback);
-        const std::string error = std::to_string(failed) + " of " + std::to_string(callback.items.size()) + " items failed and no retries are left";
+        const std::string error = std::to_string(failed) + " of " + std::to_string(callback.items.size()) +
+                                  " items failed and no retries are left";
         if (result.error_data.empty()) {
             JsonWriter json;
             json.open();
@@ -358,7 +374,10 @@ void partial(Draft& draft, const CallbackReceived& received) {
     draft.decision().result = result_of(row, callback);
 
     JsonWriter json = Draft::payload();
-    json.field("partial", true).field("items", static_cast<std::int64_t>(callback.items.size())).field("failed", static_cast<std::int64_t>(failed)).field("retry_at", domain::rfc3339(e.scheduled_at));
+    json.field("partial", true)
+        .field("items", static_cast<std::int64_t>(callback.items.size()))
+        .field("failed", static_cast<std::int64_t>(failed))
+        .field("retry_at", domain::rfc3339(e.scheduled_at));
     draft.tell(event::progress, std::move(json));
     draft.decision().child = std::move(child);
 }
@@ -377,16 +396,23 @@ void live_callback(Draft& draft, const CallbackReceived& received) {
     closed.callback_sha256 = received.sha256;
     const std::size_t closed_at = draft.decision().closed.size() - 1;
     switch (callback.status) {
-        case CallbackStatus::completed: complete(draft, callback, received.attempt); break;
-        case CallbackStatus::partial: partial(draft, received); break;
+        case CallbackStatus::completed:
+            complete(draft, callback, received.attempt);
+            break;
+        case CallbackStatus::partial:
+            partial(draft, received);
+            break;
         case CallbackStatus::failed:
         case CallbackStatus::timeout: {
             book_usage(draft, callback, received.attempt);
             if (callback.duration_ms) row.duration_ms = callback.duration_ms;
             if (callback.items_processed) row.items_processed = callback.items_processed;
             const bool late = callback.status == CallbackStatus::timeout;
-            const Failure failure{late ? FailureCause::timeout : FailureCause::reported, callback.retry_after, callback.retry_recommended};
-            const std::string message = callback.error_message.empty() ? (late ? "the sub-workflow ran out of time" : "the sub-workflow reported failure") : callback.error_message;
+            const Failure failure{late ? FailureCause::timeout : FailureCause::reported, callback.retry_after,
+                                  callback.retry_recommended};
+            const std::string message = callback.error_message.empty() ? (late ? "the sub-workflow ran out of time"
+                                                                               : "the sub-workflow reported failure")
+                                                                       : callback.error_message;
             apply_recovery(draft, failure, late ? "timeout" : "reported", message, callback.error_data, node, false);
             if (draft.decision().result) {
                 draft.decision().result->result_data = callback.result_data;
@@ -395,13 +421,16 @@ void live_callback(Draft& draft, const CallbackReceived& received) {
             }
             break;
         }
-        case CallbackStatus::running: break;
+        case CallbackStatus::running:
+            break;
     }
-    if (draft.decision().closed.size() > closed_at) answer_callback(draft, callback, &draft.decision().closed[closed_at]);
+    if (draft.decision().closed.size() > closed_at)
+        answer_callback(draft, callback, &draft.decision().closed[closed_at]);
 }
 
 /// A result for an attempt whose deadline had been recorded, taken after all.
-void take_late(Draft& draft, const domain::AttemptId& attempt, const domain::Callback& callback, const std::string& sha256, const std::string& by) {
+void take_late(Draft& draft, const domain::AttemptId& attempt, const domain::Callback& callback,
+               const std::string& sha256, const std::string& by) {
     Execution& row = draft.row();
     if (terminal(row.status)) {
         priority_queue::Resolution resolution;
@@ -443,18 +472,23 @@ void closed_callback(Draft& draft, const CallbackReceived& received) {
         return;
     }
     const bool possible = found && late_is_possible(row, *found);
-    if (possible && received.callback.status == CallbackStatus::completed && draft.at().type && draft.at().type->accept_late)
+    if (possible && received.callback.status == CallbackStatus::completed && draft.at().type &&
+        draft.at().type->accept_late)
         return take_late(draft, received.attempt, received.callback, received.sha256, "policy accept_late");
 
     std::string detail;
     if (terminal(row.status)) {
         detail = "the execution is " + std::string(name(row.status));
         if (!row.reason.empty()) detail += " (" + row.reason + ")";
-        if (possible) detail += "; an operator can take this result with POST /v1/executions/" + row.id.text() + "/accept-late";
-        return refuse_callback(draft, received.attempt, received.sha256, received.body, received.callback.status, "execution-already-finished", detail);
+        if (possible)
+            detail += "; an operator can take this result with POST /v1/executions/" + row.id.text() + "/accept-late";
+        return refuse_callback(draft, received.attempt, received.sha256, received.body, received.callback.status,
+                               "execution-already-finished", detail);
     }
-    detail = "this attempt was closed" + (found ? " (" + found->outcome + ")" : std::string()) + "; the execution is " + std::string(name(row.status));
-    refuse_callback(draft, received.attempt, received.sha256, received.body, received.callback.status, "attempt-closed", detail);
+    detail = "this attempt was closed" + (found ? " (" + found->outcome + ")" : std::string()) + "; the execution is " +
+             std::string(name(row.status));
+    refuse_callback(draft, received.attempt, received.sha256, received.body, received.callback.status, "attempt-closed",
+                    detail);
 }
 
 // ---- deliveries -----------------------------------------------------------------------------------------------------
@@ -475,9 +509,14 @@ void wait_in_queue(Draft& draft, const std::string& detail, TimePoint until, std
         if (!row.ready_at) row.ready_at = draft.now();
     }
     JsonWriter json = Draft::payload();
-    json.field("gate", "endpoint").field("detail", detail).field("until", domain::rfc3339(until)).field("attempt", row.attempts);
+    json.field("gate", "endpoint")
+        .field("detail", detail)
+        .field("until", domain::rfc3339(until))
+        .field("attempt", row.attempts);
     // For a scheduler on another node: what it is to think of the endpoint.
-    json.field("endpoint_id", row.attempt->endpoint.text()).field("news", news).field("retry_after_ms", (until - draft.now()).count() / 1000);
+    json.field("endpoint_id", row.attempt->endpoint.text())
+        .field("news", news)
+        .field("retry_after_ms", (until - draft.now()).count() / 1000);
     draft.tell(event::deferred, std::move(json));
 }
 
@@ -513,14 +552,18 @@ void live_delivery(Draft& draft, const DeliveryReported& report) {
         row.reason.clear();
         if (row.status == Status::dispatching && !draft.move(Status::running)) return;
         JsonWriter json = Draft::payload();
-        json.field("attempt", row.attempts).field("delivery", attempt.deliveries).field("duration_ms", report.record.duration.count() / 1000);
+        json.field("attempt", row.attempts)
+            .field("delivery", attempt.deliveries)
+            .field("duration_ms", report.record.duration.count() / 1000);
         json.field("endpoint_id", attempt.endpoint.text()).field("news", "accepted");
         if (report.record.status) json.field("status", *report.record.status);
         draft.tell(event::accepted, std::move(json));
     };
     const auto node = attempt.node;
     const auto endpoint = attempt.endpoint;
-    const auto news = [&](EndpointNews::Kind kind, const std::string& detail, Duration wait) { draft.decision().endpoint = EndpointNews{endpoint, kind, detail, wait, false}; };
+    const auto news = [&](EndpointNews::Kind kind, const std::string& detail, Duration wait) {
+        draft.decision().endpoint = EndpointNews{endpoint, kind, detail, wait, false};
+    };
 
     std::visit(
         [&](const auto& outcome) {
@@ -528,10 +571,14 @@ void live_delivery(Draft& draft, const DeliveryReported& report) {
             if constexpr (std::is_same_v<T, webhooks::Accepted>) {
                 accept(outcome.deduplicates);
             } else if constexpr (std::is_same_v<T, webhooks::Done>) {
-                draft.decision().endpoint = EndpointNews{endpoint, EndpointNews::Kind::accepted, {}, {}, outcome.deduplicates};
+                draft.decision().endpoint =
+                    EndpointNews{endpoint, EndpointNews::Kind::accepted, {}, {}, outcome.deduplicates};
                 auto callback = platform::parse_callback(outcome.callback);
-                if (!callback || (callback->execution_id && *callback->execution_id != row.id)) return accept(outcome.deduplicates);
-                CallbackReceived received{attempt.id, *std::move(callback), std::string(platform::view(platform::sha256(outcome.callback))), outcome.callback};
+                if (!callback || (callback->execution_id && *callback->execution_id != row.id))
+                    return accept(outcome.deduplicates);
+                CallbackReceived received{attempt.id, *std::move(callback),
+                                          std::string(platform::view(platform::sha256(outcome.callback))),
+                                          outcome.callback};
                 live_callback(draft, received);
             } else if (taken_already) {
                 // It has called back already: what went wrong with the answer to our request no longer matters.
@@ -539,7 +586,8 @@ void live_delivery(Draft& draft, const DeliveryReported& report) {
             } else if constexpr (std::is_same_v<T, webhooks::Transient>) {
                 news(EndpointNews::Kind::trouble, outcome.reason, Duration{0});
                 attempt.state = AttemptState::waiting_redelivery;
-                apply_recovery(draft, {FailureCause::delivery, outcome.retry_after, true}, "delivery_failed", outcome.reason, {}, node, true);
+                apply_recovery(draft, {FailureCause::delivery, outcome.retry_after, true}, "delivery_failed",
+                               outcome.reason, {}, node, true);
             } else if constexpr (std::is_same_v<T, webhooks::Overload>) {
                 news(EndpointNews::Kind::overload, outcome.reason, outcome.retry_after);
                 wait_in_queue(draft, outcome.reason, draft.now() + outcome.retry_after, "overload");
@@ -594,14 +642,17 @@ class Decider {
     }
 
     void operator()(const SendingBegun& begun) {
-        if (!holds(begun.attempt, begun.fence) || row().attempt->state != AttemptState::granted || row().attempt->node != begun.node ||
-            row().attempt->lease_until <= draft_.now())
+        if (!holds(begun.attempt, begun.fence) || row().attempt->state != AttemptState::granted ||
+            row().attempt->node != begun.node || row().attempt->lease_until <= draft_.now())
             return draft_.refuse(409, "lease-lost", "the attempt has passed to another node");
         row().attempt->state = AttemptState::sending;
         ++row().attempt->deliveries;
         draft_.decision().changed = true;
         JsonWriter json = Draft::payload();
-        json.field("attempt", row().attempts).field("delivery", row().attempt->deliveries).field("sending", true).field("node", begun.node.text());
+        json.field("attempt", row().attempts)
+            .field("delivery", row().attempt->deliveries)
+            .field("sending", true)
+            .field("node", begun.node.text());
         draft_.tell(event::dispatched, std::move(json));
     }
 
@@ -616,28 +667,36 @@ class Decider {
             row().ready = true;
             if (!row().ready_at) row().ready_at = draft_.now();
             JsonWriter json = Draft::payload();
-            json.field("gate", "node").field("detail", "the node it was given to did not begin in time").field("attempt", row().attempts);
+            json.field("gate", "node")
+                .field("detail", "the node it was given to did not begin in time")
+                .field("attempt", row().attempts);
             draft_.tell(event::deferred, std::move(json));
             return;
         }
-        if (row().attempt->state == AttemptState::sending) unknown_outcome(draft_, "the node that was sending it has gone", lost.deduplicates);
+        if (row().attempt->state == AttemptState::sending)
+            unknown_outcome(draft_, "the node that was sending it has gone", lost.deduplicates);
     }
 
     void operator()(const DeadlinePassed& passed) {
-        if (!row().attempt || row().attempt->id != passed.attempt || !row().attempt->holds_slot() || !row().timeout_at || *row().timeout_at > draft_.now()) return;
+        if (!row().attempt || row().attempt->id != passed.attempt || !row().attempt->holds_slot() ||
+            !row().timeout_at || *row().timeout_at > draft_.now())
+            return;
         const bool accepted = row().attempt->state == AttemptState::accepted;
         const auto node = row().attempt->node;
         const std::string reason = accepted ? "timeout" : "lost";
-        const std::string error = accepted ? "no result by the deadline" : "no answer to the request and no callback by the deadline";
+        const std::string error =
+            accepted ? "no result by the deadline" : "no answer to the request and no callback by the deadline";
         draft_.close_attempt(reason, error);
-        apply_recovery(draft_, {accepted ? FailureCause::timeout : FailureCause::lost, std::nullopt, true}, reason, error, {}, node, false);
+        apply_recovery(draft_, {accepted ? FailureCause::timeout : FailureCause::lost, std::nullopt, true}, reason,
+                       error, {}, node, false);
     }
 
     void operator()(const BecameDue&) {
         if (!row().due_at || *row().due_at > draft_.now()) return;
         if (row().awaits_decision()) {
             row().due_at.reset();
-            return apply_recovery(draft_, {FailureCause::reported, std::nullopt, true}, "asked_by_sql", "a retry was asked for by SQL", {}, std::nullopt, false);
+            return apply_recovery(draft_, {FailureCause::reported, std::nullopt, true}, "asked_by_sql",
+                                  "a retry was asked for by SQL", {}, std::nullopt, false);
         }
         const auto due = *row().due_at;
         row().due_at.reset();
@@ -677,7 +736,9 @@ class Decider {
 
     void operator()(const Reprioritise& change) {
         if (row().status != Status::queued && row().status != Status::retrying && row().status != Status::analyzing)
-            return draft_.refuse(409, "not-waiting", "the execution is " + std::string(name(row().status)) + "; only what waits can be moved");
+            return draft_.refuse(
+                409, "not-waiting",
+                "the execution is " + std::string(name(row().status)) + "; only what waits can be moved");
         JsonWriter json = Draft::payload();
         json.field("by", change.by);
         if (change.priority) {
@@ -705,12 +766,17 @@ class Decider {
 
     void operator()(const Reopen& reopen) {
         if (row().status != Status::dead && row().status != Status::failed) {
-            if (terminal(row().status)) return draft_.refuse(409, "cannot-reopen", "the execution is " + std::string(name(row().status)) + ", which never reopens; enqueue it anew");
-            return draft_.refuse(409, "not-finished", "the execution is " + std::string(name(row().status)) + " and has not ended");
+            if (terminal(row().status))
+                return draft_.refuse(
+                    409, "cannot-reopen",
+                    "the execution is " + std::string(name(row().status)) + ", which never reopens; enqueue it anew");
+            return draft_.refuse(409, "not-finished",
+                                 "the execution is " + std::string(name(row().status)) + " and has not ended");
         }
         const auto from = row().status;
         if (from == Status::dead)
-            draft_.decision().resolution = priority_queue::Resolution{row().id, row().opening, "retried", reopen.by, reopen.input.has_value()};
+            draft_.decision().resolution =
+                priority_queue::Resolution{row().id, row().opening, "retried", reopen.by, reopen.input.has_value()};
         if (!draft_.move(Status::queued)) return;
         ++row().opening;
         row().retry_count = 0;
@@ -725,14 +791,21 @@ class Decider {
         row().ready_at = draft_.now();
         draft_.decision().new_input = reopen.input;
         JsonWriter json = Draft::payload();
-        json.field("from", name(from)).field("by", reopen.by).field("input_edited", reopen.input.has_value()).field("opening", row().opening);
+        json.field("from", name(from))
+            .field("by", reopen.by)
+            .field("input_edited", reopen.input.has_value())
+            .field("opening", row().opening);
         draft_.tell(event::reopened, std::move(json));
         draft_.decision().answer.body = ok_body(row());
     }
 
     void operator()(const Discard& discard) {
-        if (row().status != Status::dead) return draft_.refuse(409, "not-dead", "the execution is " + std::string(name(row().status)) + " and not in the dead-letter queue");
-        draft_.decision().resolution = priority_queue::Resolution{row().id, row().opening, "discarded", discard.by, false};
+        if (row().status != Status::dead)
+            return draft_.refuse(
+                409, "not-dead",
+                "the execution is " + std::string(name(row().status)) + " and not in the dead-letter queue");
+        draft_.decision().resolution =
+            priority_queue::Resolution{row().id, row().opening, "discarded", discard.by, false};
         JsonWriter json = Draft::payload();
         json.field("dead_letter", "discarded").field("by", discard.by);
         draft_.tell(event::updated, std::move(json));
@@ -742,14 +815,20 @@ class Decider {
     void operator()(const AcceptLate& late) {
         const auto& found = draft_.at().found;
         if (!found || !late_is_possible(row(), *found) || late.callback.status != CallbackStatus::completed)
-            return draft_.refuse(409, "cannot-accept", "only a completed result of the last attempt can be accepted, while no newer attempt lives");
+            return draft_.refuse(
+                409, "cannot-accept",
+                "only a completed result of the last attempt can be accepted, while no newer attempt lives");
         take_late(draft_, late.attempt, late.callback, late.sha256, late.by);
     }
 
   private:
     Execution& row() { return draft_.row(); }
-    bool holds(const domain::AttemptId& attempt, int fence) { return row().attempt && row().attempt->id == attempt && row().attempt->fence == fence; }
-    void refuse_finished() { draft_.refuse(409, "execution-already-finished", "the execution is " + std::string(name(row().status))); }
+    bool holds(const domain::AttemptId& attempt, int fence) {
+        return row().attempt && row().attempt->id == attempt && row().attempt->fence == fence;
+    }
+    void refuse_finished() {
+        draft_.refuse(409, "execution-already-finished", "the execution is " + std::string(name(row().status)));
+    }
 
     Draft& draft_;
 };
@@ -770,7 +849,8 @@ Decision decide(const Execution& row, const Command& command, const Circumstance
     return std::move(draft.decision());
 }
 
-std::optional<Decision> decide_grant(const Execution& before, const GrantTerms& terms, const Circumstances& circumstances) {
+std::optional<Decision> decide_grant(const Execution& before, const GrantTerms& terms,
+                                     const Circumstances& circumstances) {
     if (!before.claimable()) return std::nullopt;
     Draft draft(before, circumstances);
     Execution& row = draft.row();
@@ -794,9 +874,13 @@ std::optional<Decision> decide_grant(const Execution& before, const GrantTerms& 
     row.gate_since.reset();
     row.reason.clear();
     if (!row.started_at) row.started_at = draft.now();
-    row.timeout_at = draft.now() + (circumstances.type ? circumstances.type->timeout : Duration{std::chrono::seconds{300}});
+    row.timeout_at =
+        draft.now() + (circumstances.type ? circumstances.type->timeout : Duration{std::chrono::seconds{300}});
     JsonWriter json = Draft::payload();
-    json.field("attempt", attempt.number).field("attempt_id", attempt.id.text()).field("endpoint_id", attempt.endpoint.text()).field("node", attempt.node.text());
+    json.field("attempt", attempt.number)
+        .field("attempt_id", attempt.id.text())
+        .field("endpoint_id", attempt.endpoint.text())
+        .field("node", attempt.node.text());
     if (terms.own) json.field("delivery", attempt.deliveries);
     if (row.ready_at) json.field("waited_ms", (draft.now() - *row.ready_at).count() / 1000);
     draft.tell(event::dispatched, std::move(json));

@@ -66,10 +66,12 @@ struct GrantTerms {
     domain::EndpointId endpoint;
     domain::Duration lease{std::chrono::seconds{15}};
 };
-std::optional<Decision> decide_grant(const domain::Execution& row, const GrantTerms& terms, const Circumstances& circumstances);
+std::optional<Decision> decide_grant(const domain::Execution& row, const GrantTerms& terms,
+                                     const Circumstances& circumstances);
 
 /// Records that a gate of its own stops it (or no longer does). nullopt when the row says so already or is not waiting.
-std::optional<Decision> decide_gate(const domain::Execution& row, const std::optional<domain::Gate>& gate, domain::TimePoint now);
+std::optional<Decision> decide_gate(const domain::Execution& row, const std::optional<domain::Gate>& gate,
+                                    domain::TimePoint now);
 
 /// Settles a parent whose children have all ended (protocol R12); `results` is its own partial result.
 Decision decide_parent(const domain::Execution& row, const std::vector<priority_queue::ChildResult>& children,

@@ -102,7 +102,8 @@ Task<void> Hub::stop() {
     const auto epoch = *lead_;
     step_down("stopping");
     try {
-        auto resigning = node_.database().transact([epoch, id = node_.id()](Tx& tx) { SchedulerStore().resign(tx, epoch, id); });
+        auto resigning =
+            node_.database().transact([epoch, id = node_.id()](Tx& tx) { SchedulerStore().resign(tx, epoch, id); });
         co_await std::move(resigning);
         node_.notify_others("scheduler");
     } catch (const std::exception&) {
@@ -207,7 +208,8 @@ Task<void> Hub::refill_levels() {
             const auto operation = node_.operations().begin();
             const auto of = lane;
             const auto asked = refill;
-            auto asked_rows = node_.database().read([of, asked](Tx& tx) { return priority_queue::QueueStore().load_level(tx, of, asked); });
+            auto asked_rows = node_.database().read(
+                [of, asked](Tx& tx) { return priority_queue::QueueStore().load_level(tx, of, asked); });
             auto rows = co_await std::move(asked_rows);
             if (!board_) throw platform::DatabaseUnavailable("stepped down while loading");
             board_->refill(of, asked, std::move(rows));
@@ -223,9 +225,10 @@ Task<void> Hub::keep_lead() {
         const int pid = node_.backend_pid();
         bool kept = true;
         try {
-            auto asked_kept = node_.database().transact([epoch, id = node_.id(), pid, lease = static_cast<int>(node_.settings().lease.count())](Tx& tx) {
-                return SchedulerStore().renew(tx, epoch, id, pid, lease);
-            });
+            auto asked_kept = node_.database().transact(
+                [epoch, id = node_.id(), pid, lease = static_cast<int>(node_.settings().lease.count())](Tx& tx) {
+                    return SchedulerStore().renew(tx, epoch, id, pid, lease);
+                });
             kept = co_await std::move(asked_kept);
             if (lead_ == epoch && kept) {
                 const auto now = steady_clock::now();
@@ -305,9 +308,13 @@ Task<void> Hub::read_feed() {
             EndpointNews news;
             news.endpoint = domain::EndpointId::parse(platform::json_string(*endpoint)).value_or(domain::EndpointId{});
             const std::string what = platform::json_string(*kind);
-            news.kind = what == "accepted" ? EndpointNews::Kind::accepted : what == "overload" ? EndpointNews::Kind::overload : EndpointNews::Kind::fault;
-            if (const auto detail = platform::json_member(event.payload, "detail")) news.detail = platform::json_string(*detail);
-            if (const auto wait = platform::json_member(event.payload, "retry_after_ms")) news.retry_after = milliseconds{std::atol(std::string(*wait).c_str())};
+            news.kind = what == "accepted"   ? EndpointNews::Kind::accepted
+                        : what == "overload" ? EndpointNews::Kind::overload
+                                             : EndpointNews::Kind::fault;
+            if (const auto detail = platform::json_member(event.payload, "detail"))
+                news.detail = platform::json_string(*detail);
+            if (const auto wait = platform::json_member(event.payload, "retry_after_ms"))
+                news.retry_after = milliseconds{std::atol(std::string(*wait).c_str())};
             board_->endpoint_news(news, node_.clock().now());
         }
     }
@@ -317,7 +324,8 @@ Task<void> Hub::read_feed() {
     for (const auto& row : read.rows) {
         board_->observe(row.execution);
         // An end that SQL wrote has not settled its parent.
-        if (row.execution.parent && domain::terminal(row.execution.status)) parents.push_back(node_.command(*row.execution.parent, ChildrenEnded{}));
+        if (row.execution.parent && domain::terminal(row.execution.status))
+            parents.push_back(node_.command(*row.execution.parent, ChildrenEnded{}));
     }
     if (!parents.empty()) co_await run_commands(std::move(parents));
 }
@@ -367,7 +375,9 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
             for (const auto& lapsed : board_->lapsed(alive, now, settings_.grant_patience)) {
                 const auto* type = node_.catalogue()->find(lapsed.lane);
                 const auto* endpoint = type ? type->endpoint(lapsed.endpoint) : nullptr;
-                commands.push_back(node_.command(lapsed.execution, LeaseLost{lapsed.attempt, lapsed.fence, endpoint && endpoint->known_to_deduplicate()}));
+                commands.push_back(node_.command(
+                    lapsed.execution,
+                    LeaseLost{lapsed.attempt, lapsed.fence, endpoint && endpoint->known_to_deduplicate()}));
                 ++failures;
             }
         }
@@ -379,7 +389,8 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
     }
     const auto count = commands.size();
     co_await run_commands(std::move(commands));
-    if (failures > 0 && board_) move(HubState::monitoring, now, "decided about " + std::to_string(failures) + " failures");
+    if (failures > 0 && board_)
+        move(HubState::monitoring, now, "decided about " + std::to_string(failures) + " failures");
     co_return count;
 }
 
@@ -419,7 +430,8 @@ void Hub::move(HubState to, TimePoint now, std::string why) {
     const auto moved = machine_.move(to, now, std::move(why));
     if (moved) return;
     node_.probe().illegal_move();
-    log::error("the hub's state machine refused a move", {{"from", name(moved.error().from)}, {"to", name(moved.error().to)}});
+    log::error("the hub's state machine refused a move",
+               {{"from", name(moved.error().from)}, {"to", name(moved.error().to)}});
 }
 
 domain::NodeId Hub::least_loaded_node() const {
@@ -428,7 +440,8 @@ domain::NodeId Hub::least_loaded_node() const {
     if (node_.draining()) load = 1'000'000;
     for (const auto& [id, takes] : alive_) {
         if (!takes || id == node_.id()) continue;
-        const std::size_t here = board_->sending_at(id) + static_cast<std::size_t>(given_.contains(id) ? given_.at(id) : 0);
+        const std::size_t here =
+            board_->sending_at(id) + static_cast<std::size_t>(given_.contains(id) ? given_.at(id) : 0);
         if (here < load) {
             best = id;
             load = here;
@@ -469,7 +482,8 @@ std::vector<std::pair<domain::Lane, std::optional<domain::Gate>>> Hub::gate_chan
 
 Task<bool> Hub::turn() {
     const auto started = steady_clock::now();
-    if (started - scanned_at_ > (node_.hearing() ? settings_.tick : settings_.deaf_tick)) co_await safety_scan(node_.clock().now());
+    if (started - scanned_at_ > (node_.hearing() ? settings_.tick : settings_.deaf_tick))
+        co_await safety_scan(node_.clock().now());
     if (feed_hinted_ || started - feed_read_at_ >= settings_.feed_poll) co_await read_feed();
     if (!board_ || rebuild_) co_return true;
     TimePoint now = node_.clock().now();
@@ -481,7 +495,8 @@ Task<bool> Hub::turn() {
     Plan planned = plan(board_->plan_input(settings_.max_batch_size), now);
     next_opening_ = planned.next_opening;
     const bool work = !planned.gates.empty();
-    if (work && machine_.state() != HubState::analyzing && !planned.grants.empty()) move(HubState::analyzing, now, std::to_string(board_->waiting()) + " waiting");
+    if (work && machine_.state() != HubState::analyzing && !planned.grants.empty())
+        move(HubState::analyzing, now, std::to_string(board_->waiting()) + " waiting");
     const bool more = planned.more;
     const bool granted = co_await grant(std::move(planned), now);
     if (!board_) co_return true;
@@ -506,13 +521,15 @@ Task<bool> Hub::grant(Plan planned, TimePoint now) {
         bool all_cooling = !planned.gates.empty();
         for (const auto& [lane, gate] : planned.gates)
             if (!gate || gate->kind != domain::GateKind::endpoint || !gate->opens_at) all_cooling = false;
-        if (all_cooling && board_->live() == 0 && machine_.state() != HubState::idle) return move(HubState::cooldown, now, "every lane with work is cooling");
+        if (all_cooling && board_->live() == 0 && machine_.state() != HubState::idle)
+            return move(HubState::cooldown, now, "every lane with work is cooling");
         if (all_cooling && board_->live() == 0) {
             move(HubState::analyzing, now, "looking for what may start");
             return move(HubState::cooldown, now, "every lane with work is cooling");
         }
         if (board_->live() > 0) {
-            if (machine_.state() == HubState::idle || machine_.state() == HubState::cooldown) move(HubState::analyzing, now, "attempts are under way");
+            if (machine_.state() == HubState::idle || machine_.state() == HubState::cooldown)
+                move(HubState::analyzing, now, "attempts are under way");
             return move(HubState::monitoring, now, std::to_string(board_->live()) + " under way");
         }
         if (machine_.state() == HubState::dispatching) move(HubState::monitoring, now, "dispatched");
@@ -557,40 +574,41 @@ Task<bool> Hub::grant(Plan planned, TimePoint now) {
     const auto operation = node_.operations().begin();
     const auto epoch = *lead_;
     const auto catalogue = node_.catalogue();
-    auto asked_applied = node_.database().transact([this, epoch, &ids, &terms, &note_of, &changes, &endpoints, catalogue](Tx& tx) {
-        Applied result;
-        const SchedulerStore scheduler;
-        scheduler.fence(tx, epoch, node_.id());
-        std::vector<Decision> decisions;
-        if (!ids.empty()) {
-            for (auto& row : priority_queue::QueueStore().lock_claimable(tx, ids)) {
-                const auto id = row.execution.id;
-                result.locked.insert(id);
-                Circumstances circumstances;
-                circumstances.type = catalogue->find(row.execution.lane);
-                circumstances.now = row.now;
-                std::optional<Decision> decision;
-                const auto term = terms.find(id);
-                if (term != terms.end()) {
-                    decision = decide_grant(row.execution, term->second.terms, circumstances);
-                } else {
-                    decision = decide_gate(row.execution, note_of.at(id), row.now);
+    auto asked_applied =
+        node_.database().transact([this, epoch, &ids, &terms, &note_of, &changes, &endpoints, catalogue](Tx& tx) {
+            Applied result;
+            const SchedulerStore scheduler;
+            scheduler.fence(tx, epoch, node_.id());
+            std::vector<Decision> decisions;
+            if (!ids.empty()) {
+                for (auto& row : priority_queue::QueueStore().lock_claimable(tx, ids)) {
+                    const auto id = row.execution.id;
+                    result.locked.insert(id);
+                    Circumstances circumstances;
+                    circumstances.type = catalogue->find(row.execution.lane);
+                    circumstances.now = row.now;
+                    std::optional<Decision> decision;
+                    const auto term = terms.find(id);
+                    if (term != terms.end()) {
+                        decision = decide_grant(row.execution, term->second.terms, circumstances);
+                    } else {
+                        decision = decide_gate(row.execution, note_of.at(id), row.now);
+                    }
+                    if (!decision) {
+                        result.rows.push_back(std::move(row.execution));
+                        continue;
+                    }
+                    row.execution = decision->after;
+                    result.rows.push_back(row.execution);
+                    if (term != terms.end()) result.granted.push_back(std::move(row));
+                    decisions.push_back(std::move(*decision));
                 }
-                if (!decision) {
-                    result.rows.push_back(std::move(row.execution));
-                    continue;
-                }
-                row.execution = decision->after;
-                result.rows.push_back(row.execution);
-                if (term != terms.end()) result.granted.push_back(std::move(row));
-                decisions.push_back(std::move(*decision));
+                node_.applier().write(tx, decisions);
             }
-            node_.applier().write(tx, decisions);
-        }
-        for (const auto& [lane, gate] : changes) scheduler.record_lane_gate(tx, lane, gate);
-        for (const auto& endpoint : endpoints) node_.catalogue_store().hold_endpoint(tx, endpoint);
-        return result;
-    });
+            for (const auto& [lane, gate] : changes) scheduler.record_lane_gate(tx, lane, gate);
+            for (const auto& endpoint : endpoints) node_.catalogue_store().hold_endpoint(tx, endpoint);
+            return result;
+        });
     const auto applied = co_await std::move(asked_applied);
     contact_ = steady_clock::now();
     if (!board_) co_return false;
@@ -650,7 +668,9 @@ Task<void> Hub::show_state(bool always) {
     platform::JsonWriter json;
     json.open();
     const auto spent = machine_.time_in(now);
-    for (int i = 0; i < kHubStates; ++i) json.field(name(static_cast<HubState>(i)), static_cast<double>(spent[static_cast<std::size_t>(i)].count() / 1000) / 1000.0);
+    for (int i = 0; i < kHubStates; ++i)
+        json.field(name(static_cast<HubState>(i)),
+                   static_cast<double>(spent[static_cast<std::size_t>(i)].count() / 1000) / 1000.0);
     json.close();
     shown.seconds_in = std::move(json).text();
     const auto epoch = *lead_;

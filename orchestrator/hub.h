@@ -51,7 +51,10 @@ class Hub {
     /// What is closed now, and since when, as recorded.
     const std::map<domain::Lane, RecordedGate>& lane_gates() const { return recorded_gates_; }
     /// Tells the scheduler to start again from its tables.
-    void rebuild() { rebuild_ = true; wake(); }
+    void rebuild() {
+        rebuild_ = true;
+        wake();
+    }
 
   private:
     platform::Task<bool> try_lead();
@@ -67,7 +70,8 @@ class Hub {
     platform::Task<bool> grant(Plan plan, domain::TimePoint now);
     platform::Task<void> show_state(bool always);
     void move(HubState to, domain::TimePoint now, std::string why);
-    std::vector<std::pair<domain::Lane, std::optional<domain::Gate>>> gate_changes(const Plan& plan, domain::TimePoint now);
+    std::vector<std::pair<domain::Lane, std::optional<domain::Gate>>> gate_changes(const Plan& plan,
+                                                                                   domain::TimePoint now);
     std::chrono::steady_clock::duration idle_for(domain::TimePoint now) const;
     domain::NodeId least_loaded_node() const;
 

@@ -116,7 +116,8 @@ std::vector<IntakeReply> Intake::enqueue(Tx& tx, const std::vector<IntakeItem>& 
         for (std::size_t i = 0; i < items.size(); ++i) {
             if (!replies[i].replayed) continue;
             const auto found = stored.find(name_of(*items[i].key));
-            if (found == stored.end()) throw platform::DatabaseUnavailable("an idempotency key vanished while it was read; try again");
+            if (found == stored.end())
+                throw platform::DatabaseUnavailable("an idempotency key vanished while it was read; try again");
             replies[i].reused = found->second.body_sha256 != items[i].key->body_sha256;
             replies[i].status = found->second.status;
             replies[i].answer = found->second.answer;

@@ -23,7 +23,8 @@ std::vector<Item> items_of(const std::string& json) {
     for (const auto element : platform::json_elements(json)) {
         Item item;
         if (const auto key = platform::json_member(element, "key")) item.key = platform::json_string(*key);
-        if (const auto status = platform::json_member(element, "status")) item.failed = platform::json_string(*status) == "failed";
+        if (const auto status = platform::json_member(element, "status"))
+            item.failed = platform::json_string(*status) == "failed";
         item.json = std::string(element);
         items.push_back(std::move(item));
     }
@@ -82,7 +83,8 @@ Decision decide_parent(const domain::Execution& before, const std::vector<priori
         // Whom it did not mention ended as it did.
         if (good)
             for (auto& item : items)
-                if (item.failed && std::none_of(told.begin(), told.end(), [&](const Item& each) { return each.key == item.key; })) {
+                if (item.failed &&
+                    std::none_of(told.begin(), told.end(), [&](const Item& each) { return each.key == item.key; })) {
                     item.failed = false;
                     item.json = item_json(item.key, false, child);
                 }
@@ -115,7 +117,9 @@ Decision decide_parent(const domain::Execution& before, const std::vector<priori
 
     JsonWriter payload;
     payload.open();
-    payload.field("items", static_cast<std::int64_t>(items.size())).field("failed", static_cast<std::int64_t>(failed)).field("children", static_cast<std::int64_t>(children.size()));
+    payload.field("items", static_cast<std::int64_t>(items.size()))
+        .field("failed", static_cast<std::int64_t>(failed))
+        .field("children", static_cast<std::int64_t>(children.size()));
     if (!row.reason.empty()) payload.field("reason", row.reason);
     if (row.duration_ms) payload.field("duration_ms", *row.duration_ms);
     payload.close();

@@ -25,16 +25,18 @@ Node::Node(NodeParts parts, NodeSettings settings)
       catalogue_store_(parts.keys),
       catalogue_(std::make_shared<subworkflows::Catalogue>()),
       dispatcher_(parts.client, parts.clock),
-      commands_(parts.database, [this](Tx& tx, const std::vector<Command>& commands) { return applier_.apply(tx, commands); },
-                [this](const std::vector<Reply>& replies) { committed(replies); }),
-      intakes_(parts.database, [this](Tx& tx, const std::vector<IntakeItem>& items) { return intake_.enqueue(tx, items); },
-               [this](const std::vector<IntakeReply>& replies) {
-                   for (const auto& reply : replies)
-                       for (const auto& execution : reply.created) {
-                           parts_.probe.enqueued(execution.lane, 1);
-                           seen(execution);
-                       }
-               }),
+      commands_(
+          parts.database, [this](Tx& tx, const std::vector<Command>& commands) { return applier_.apply(tx, commands); },
+          [this](const std::vector<Reply>& replies) { committed(replies); }),
+      intakes_(
+          parts.database, [this](Tx& tx, const std::vector<IntakeItem>& items) { return intake_.enqueue(tx, items); },
+          [this](const std::vector<IntakeReply>& replies) {
+              for (const auto& reply : replies)
+                  for (const auto& execution : reply.created) {
+                      parts_.probe.enqueued(execution.lane, 1);
+                      seen(execution);
+                  }
+          }),
       grants_wakeup_(parts.executor) {}
 
 Command Node::command(ExecutionId execution, Happening happening, std::optional<std::string> organization_id) {
@@ -87,11 +89,14 @@ void Node::committed(const std::vector<Reply>& replies) {
         }
         if (reply.endpoint) {
             if (on_endpoint_news) on_endpoint_news(*reply.endpoint);
-            if (reply.endpoint->learnt_deduplicates && learnt_.insert(reply.endpoint->endpoint).second) spawn(learn(reply.endpoint->endpoint), "learn");
+            if (reply.endpoint->learnt_deduplicates && learnt_.insert(reply.endpoint->endpoint).second)
+                spawn(learn(reply.endpoint->endpoint), "learn");
         }
         if (!reply.after) continue;
         seen(*reply.after);
-        if (reply.cancelled_peer) spawn(tell_cancelled(reply.after->id, *reply.cancelled_peer, reply.after->lane), "tell peer of cancellation");
+        if (reply.cancelled_peer)
+            spawn(tell_cancelled(reply.after->id, *reply.cancelled_peer, reply.after->lane),
+                  "tell peer of cancellation");
         if (reply.after->status == domain::Status::cancelled && reply.after->open_children > 0)
             spawn(cancel_children(reply.after->id, "its parent was cancelled"), "cancel children");
     }
@@ -110,7 +115,8 @@ Task<void> Node::refresh_catalogue() {
     if (on_keys) on_keys();
 }
 
-std::shared_ptr<const webhooks::Target> Node::target(const domain::Lane& lane, const domain::EndpointId& endpoint) const {
+std::shared_ptr<const webhooks::Target> Node::target(const domain::Lane& lane,
+                                                     const domain::EndpointId& endpoint) const {
     const auto* type = catalogue_->find(lane);
     if (!type) return nullptr;
     const auto* at = type->endpoint(endpoint);
@@ -161,7 +167,8 @@ Task<void> Node::deliver_one(priority_queue::ClaimableExecution granted) {
         trigger.callback_url = settings_.public_url + "/v1/callbacks/" + row.id.text();
         trigger.callback_token = webhooks::callback_token(parts_.keys, row.id, attempt.id);
         trigger.attempt = attempt.number;
-        webhooks::Delivered delivered = co_await dispatcher_.deliver(std::move(trigger), attempt.id, attempt.deliveries, where);
+        webhooks::Delivered delivered =
+            co_await dispatcher_.deliver(std::move(trigger), attempt.id, attempt.deliveries, where);
         parts_.probe.delivered(row.lane, delivered.outcome, delivered.record.duration);
         done.outcome = std::move(delivered.outcome);
         done.record = std::move(delivered.record);
@@ -186,8 +193,10 @@ Task<void> Node::report(ExecutionId execution, DeliveryReported report) {
 
 Task<void> Node::learn(domain::EndpointId endpoint) {
     for (const auto& [lane, type] : catalogue_->types)
-        if (const auto* known = type.endpoint(endpoint); known && (known->learnt_deduplicates || known->deduplicates)) co_return;
-    auto learning = parts_.database.transact([this, endpoint](Tx& tx) { catalogue_store_.learn_deduplicates(tx, endpoint); });
+        if (const auto* known = type.endpoint(endpoint); known && (known->learnt_deduplicates || known->deduplicates))
+            co_return;
+    auto learning =
+        parts_.database.transact([this, endpoint](Tx& tx) { catalogue_store_.learn_deduplicates(tx, endpoint); });
     co_await std::move(learning);
     log::info("endpoint deduplicates on webhook-id", {{"endpoint", endpoint}});
 }
@@ -205,7 +214,8 @@ Task<void> Node::tell_cancelled(ExecutionId execution, PeerCancelled peer, domai
     headers.emplace_back("impresario-execution-id", execution.text());
     headers.emplace_back("webhook-id", id);
     headers.emplace_back("webhook-timestamp", std::to_string(timestamp));
-    if (!where->signing.empty()) headers.emplace_back("webhook-signature", platform::sign_all(where->signing, id, timestamp, ""));
+    if (!where->signing.empty())
+        headers.emplace_back("webhook-signature", platform::sign_all(where->signing, id, timestamp, ""));
     if (!where->bearer.empty()) headers.emplace_back("authorization", "Bearer " + where->bearer.reveal());
     for (const auto& [key, value] : where->headers) headers.emplace_back(key, value.reveal());
     auto telling = parts_.client.send("DELETE", *std::move(url), std::move(headers), "", milliseconds{5000});
@@ -213,7 +223,8 @@ Task<void> Node::tell_cancelled(ExecutionId execution, PeerCancelled peer, domai
 }
 
 Task<void> Node::cancel_children(ExecutionId parent, std::string reason) {
-    auto asked_children = parts_.database.read([parent](Tx& tx) { return priority_queue::QueueStore().children(tx, {parent}); });
+    auto asked_children =
+        parts_.database.read([parent](Tx& tx) { return priority_queue::QueueStore().children(tx, {parent}); });
     auto children = co_await std::move(asked_children);
     for (const auto& child : children) {
         if (domain::terminal(child.status)) continue;
@@ -223,7 +234,8 @@ Task<void> Node::cancel_children(ExecutionId parent, std::string reason) {
 }
 
 Task<void> Node::fetch_grants() {
-    auto asked_granted = parts_.database.read([id = id_](Tx& tx) { return priority_queue::QueueStore().granted_to(tx, id); });
+    auto asked_granted =
+        parts_.database.read([id = id_](Tx& tx) { return priority_queue::QueueStore().granted_to(tx, id); });
     auto granted = co_await std::move(asked_granted);
     for (auto& each : granted) {
         ++deliveries_;
@@ -270,7 +282,8 @@ void Node::notify_others(const std::string& what) {
         node->notice_planned_ = false;
         const auto notices = std::exchange(node->pending_notices_, {});
         auto notifying = node->parts_.database.read([notices](Tx& tx) {
-            for (const auto& notice : notices) tx.run("select pg_notify('orchestration_event', $1)", platform::Params().add(notice));
+            for (const auto& notice : notices)
+                tx.run("select pg_notify('orchestration_event', $1)", platform::Params().add(notice));
         });
         co_await std::move(notifying);
     };
@@ -302,7 +315,8 @@ Task<void> Node::heartbeat_loop() {
         try {
             const int pid = backend_pid();
             auto beating = parts_.database.transact([this, pid, draining = draining_](Tx& tx) {
-                SchedulerStore().heartbeat(tx, id_, settings_.name, draining, pid, static_cast<int>(settings_.lease.count()));
+                SchedulerStore().heartbeat(tx, id_, settings_.name, draining, pid,
+                                           static_cast<int>(settings_.lease.count()));
             });
             co_await std::move(beating);
         } catch (const std::exception&) {
@@ -342,13 +356,16 @@ Task<void> Node::drain() {
     // Others are to know at once that nothing may be given to this node.
     try {
         auto announcing = parts_.database.transact([this](Tx& tx) {
-            SchedulerStore().heartbeat(tx, id_, settings_.name, true, backend_pid(), static_cast<int>(settings_.lease.count()));
+            SchedulerStore().heartbeat(tx, id_, settings_.name, true, backend_pid(),
+                                       static_cast<int>(settings_.lease.count()));
         });
         co_await std::move(announcing);
     } catch (const std::exception&) {
     }
-    while ((deliveries_ > 0 || !commands_.idle() || !intakes_.idle()) && steady_clock::now() < until) co_await platform::pause_for(milliseconds{20});
-    if (deliveries_ > 0) log::warn("requests were still under way at the end of the drain", {{"requests", deliveries_}});
+    while ((deliveries_ > 0 || !commands_.idle() || !intakes_.idle()) && steady_clock::now() < until)
+        co_await platform::pause_for(milliseconds{20});
+    if (deliveries_ > 0)
+        log::warn("requests were still under way at the end of the drain", {{"requests", deliveries_}});
     stopped_ = true;
     grants_wakeup_.signal();
     try {

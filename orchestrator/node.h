@@ -66,9 +66,11 @@ class Node {
     platform::Dice& dice() { return parts_.dice; }
 
     /// Does what the command says and resumes after the commit. Throws DatabaseUnavailable, DatabaseInDoubt.
-    platform::Task<Reply> submit(domain::ExecutionId execution, Happening happening, std::optional<std::string> organization_id = std::nullopt);
+    platform::Task<Reply> submit(domain::ExecutionId execution, Happening happening,
+                                 std::optional<std::string> organization_id = std::nullopt);
     platform::Task<IntakeReply> enqueue(IntakeItem item);
-    Command command(domain::ExecutionId execution, Happening happening, std::optional<std::string> organization_id = std::nullopt);
+    Command command(domain::ExecutionId execution, Happening happening,
+                    std::optional<std::string> organization_id = std::nullopt);
 
     subworkflows::CataloguePtr catalogue() const { return catalogue_; }
     const subworkflows::CatalogueStore& catalogue_store() const { return catalogue_store_; }

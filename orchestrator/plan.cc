@@ -28,7 +28,8 @@ Plan plan(PlanInput input, domain::TimePoint now) {
     std::vector<Runner> runners;
     runners.reserve(input.lanes.size());
     const auto note_opening = [&](const domain::Gate& gate) {
-        if (gate.opens_at && (!result.next_opening || *gate.opens_at < *result.next_opening)) result.next_opening = gate.opens_at;
+        if (gate.opens_at && (!result.next_opening || *gate.opens_at < *result.next_opening))
+            result.next_opening = gate.opens_at;
     };
     for (const auto& lane : input.lanes) {
         auto closed = input.admission.closed({lane.lane, {}}, lane.limiters, now);
@@ -45,7 +46,9 @@ Plan plan(PlanInput input, domain::TimePoint now) {
     // A heap of lanes by their heads: one grant costs its lane's cursor and log(lanes).
     std::vector<std::size_t> heap(runners.size());
     for (std::size_t i = 0; i < heap.size(); ++i) heap[i] = i;
-    const auto worse = [&](std::size_t a, std::size_t b) { return before(*runners[b].cursor.head(), *runners[a].cursor.head()); };
+    const auto worse = [&](std::size_t a, std::size_t b) {
+        return before(*runners[b].cursor.head(), *runners[a].cursor.head());
+    };
     std::make_heap(heap.begin(), heap.end(), worse);
     while (!heap.empty()) {
         if (static_cast<int>(result.grants.size()) >= input.most) {
@@ -55,7 +58,8 @@ Plan plan(PlanInput input, domain::TimePoint now) {
         std::pop_heap(heap.begin(), heap.end(), worse);
         Runner& runner = runners[heap.back()];
         const auto& head = *runner.cursor.head();
-        const auto verdict = input.admission.admit({runner.view->lane, head.key ? *head.key : std::string{}}, runner.view->limiters, now);
+        const auto verdict = input.admission.admit({runner.view->lane, head.key ? *head.key : std::string{}},
+                                                   runner.view->limiters, now);
         if (const auto* granted = std::get_if<resource_manager::Granted>(&verdict)) {
             result.grants.push_back({head.id, runner.view->lane, granted->endpoint});
         } else {

@@ -24,7 +24,9 @@ double seconds(domain::Duration length) { return static_cast<double>(length.coun
 const Histogram::BucketBoundaries kFast{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20};
 const Histogram::BucketBoundaries kSlow{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14400};
 
-Labels lane_labels(const domain::Lane& lane) { return {{"organization_id", lane.organization_id}, {"workflow_type", lane.workflow_type}}; }
+Labels lane_labels(const domain::Lane& lane) {
+    return {{"organization_id", lane.organization_id}, {"workflow_type", lane.workflow_type}};
+}
 Labels with(Labels labels, const std::string& name, std::string value) {
     labels[name] = std::move(value);
     return labels;
@@ -41,28 +43,84 @@ std::string band(int priority) {
 
 struct Probe::Families {
     explicit Families(prometheus::Registry& r)
-        : enqueued(BuildCounter().Name("impresario_executions_enqueued_total").Help("Executions accepted into the queue by this node.").Register(r)),
-          ended(BuildCounter().Name("impresario_executions_ended_total").Help("Executions that reached an outcome through this node.").Register(r)),
-          deliveries(BuildCounter().Name("impresario_deliveries_total").Help("Requests to sub-workflows by what became of them.").Register(r)),
-          delivery_seconds(BuildHistogram().Name("impresario_delivery_duration_seconds").Help("From sending a trigger to its answer.").Register(r)),
-          dispatch_seconds(BuildHistogram().Name("impresario_dispatch_wait_seconds").Help("From becoming due to being granted.").Register(r)),
-          callbacks(BuildCounter().Name("impresario_callbacks_total").Help("Callbacks by status and by how they were answered.").Register(r)),
-          callback_seconds(BuildHistogram().Name("impresario_callback_duration_seconds").Help("From receiving a callback to answering it, commit included.").Register(r)),
-          requests(BuildCounter().Name("impresario_http_requests_total").Help("API requests by route and status.").Register(r)),
-          request_seconds(BuildHistogram().Name("impresario_http_request_duration_seconds").Help("From receiving an API request to answering it.").Register(r)),
-          turn_seconds(BuildHistogram().Name("impresario_turn_duration_seconds").Help("Turns of the scheduler that granted something.").Register(r)),
-          grants(BuildCounter().Name("impresario_grants_total").Help("Attempts granted by this node as scheduler.").Register(r)),
-          fenced(BuildCounter().Name("impresario_scheduler_fenced_total").Help("Times this node found that another leads.").Register(r)),
-          illegal(BuildCounter().Name("impresario_illegal_moves_total").Help("Moves that the tables of states refused. Should stay 0.").Register(r)),
-          feed(BuildCounter().Name("impresario_feed_events_total").Help("Events of other writers read by the scheduler.").Register(r)),
-          depth(BuildGauge().Name("impresario_queue_depth").Help("Executions waiting, by lane and priority band.").Register(r)),
-          oldest(BuildGauge().Name("impresario_queue_oldest_age_seconds").Help("How long the longest-waiting execution of a lane has been ready.").Register(r)),
-          running(BuildGauge().Name("impresario_executions_running").Help("Attempts holding a slot, by lane.").Register(r)),
-          state_seconds(BuildGauge().Name("impresario_state_seconds").Help("Time the scheduler has spent in each state since it took over.").Register(r)),
+        : enqueued(BuildCounter()
+                       .Name("impresario_executions_enqueued_total")
+                       .Help("Executions accepted into the queue by this node.")
+                       .Register(r)),
+          ended(BuildCounter()
+                    .Name("impresario_executions_ended_total")
+                    .Help("Executions that reached an outcome through this node.")
+                    .Register(r)),
+          deliveries(BuildCounter()
+                         .Name("impresario_deliveries_total")
+                         .Help("Requests to sub-workflows by what became of them.")
+                         .Register(r)),
+          delivery_seconds(BuildHistogram()
+                               .Name("impresario_delivery_duration_seconds")
+                               .Help("From sending a trigger to its answer.")
+                               .Register(r)),
+          dispatch_seconds(BuildHistogram()
+                               .Name("impresario_dispatch_wait_seconds")
+                               .Help("From becoming due to being granted.")
+                               .Register(r)),
+          callbacks(BuildCounter()
+                        .Name("impresario_callbacks_total")
+                        .Help("Callbacks by status and by how they were answered.")
+                        .Register(r)),
+          callback_seconds(BuildHistogram()
+                               .Name("impresario_callback_duration_seconds")
+                               .Help("From receiving a callback to answering it, commit included.")
+                               .Register(r)),
+          requests(BuildCounter()
+                       .Name("impresario_http_requests_total")
+                       .Help("API requests by route and status.")
+                       .Register(r)),
+          request_seconds(BuildHistogram()
+                              .Name("impresario_http_request_duration_seconds")
+                              .Help("From receiving an API request to answering it.")
+                              .Register(r)),
+          turn_seconds(BuildHistogram()
+                           .Name("impresario_turn_duration_seconds")
+                           .Help("Turns of the scheduler that granted something.")
+                           .Register(r)),
+          grants(BuildCounter()
+                     .Name("impresario_grants_total")
+                     .Help("Attempts granted by this node as scheduler.")
+                     .Register(r)),
+          fenced(BuildCounter()
+                     .Name("impresario_scheduler_fenced_total")
+                     .Help("Times this node found that another leads.")
+                     .Register(r)),
+          illegal(BuildCounter()
+                      .Name("impresario_illegal_moves_total")
+                      .Help("Moves that the tables of states refused. Should stay 0.")
+                      .Register(r)),
+          feed(BuildCounter()
+                   .Name("impresario_feed_events_total")
+                   .Help("Events of other writers read by the scheduler.")
+                   .Register(r)),
+          depth(BuildGauge()
+                    .Name("impresario_queue_depth")
+                    .Help("Executions waiting, by lane and priority band.")
+                    .Register(r)),
+          oldest(BuildGauge()
+                     .Name("impresario_queue_oldest_age_seconds")
+                     .Help("How long the longest-waiting execution of a lane has been ready.")
+                     .Register(r)),
+          running(
+              BuildGauge().Name("impresario_executions_running").Help("Attempts holding a slot, by lane.").Register(r)),
+          state_seconds(BuildGauge()
+                            .Name("impresario_state_seconds")
+                            .Help("Time the scheduler has spent in each state since it took over.")
+                            .Register(r)),
           state(BuildGauge().Name("impresario_state").Help("1 for the state the scheduler is in.").Register(r)),
           leader(BuildGauge().Name("impresario_scheduler").Help("1 on the node that leads.").Register(r)),
-          database(BuildGauge().Name("impresario_database_pool").Help("Connections of this node's pool: size, busy, and jobs waiting for one.").Register(r)),
-          reachable(BuildGauge().Name("impresario_database_reachable").Help("1 while the database answers.").Register(r)) {}
+          database(BuildGauge()
+                       .Name("impresario_database_pool")
+                       .Help("Connections of this node's pool: size, busy, and jobs waiting for one.")
+                       .Register(r)),
+          reachable(
+              BuildGauge().Name("impresario_database_reachable").Help("1 while the database answers.").Register(r)) {}
 
     Family<Counter>& enqueued;
     Family<Counter>& ended;
@@ -91,14 +149,20 @@ struct Probe::Families {
 Probe::Probe(platform::Metrics& metrics) : families_(std::make_unique<Families>(metrics.registry())) {}
 Probe::~Probe() = default;
 
-void Probe::enqueued(const domain::Lane& lane, std::size_t count) { families_->enqueued.Add(lane_labels(lane)).Increment(static_cast<double>(count)); }
-void Probe::ended(const domain::Lane& lane, domain::Status status) { families_->ended.Add(with(lane_labels(lane), "outcome", std::string(name(status)))).Increment(); }
+void Probe::enqueued(const domain::Lane& lane, std::size_t count) {
+    families_->enqueued.Add(lane_labels(lane)).Increment(static_cast<double>(count));
+}
+void Probe::ended(const domain::Lane& lane, domain::Status status) {
+    families_->ended.Add(with(lane_labels(lane), "outcome", std::string(name(status)))).Increment();
+}
 
 void Probe::delivered(const domain::Lane& lane, const webhooks::DeliveryOutcome& outcome, domain::Duration took) {
     families_->deliveries.Add(with(lane_labels(lane), "outcome", std::string(webhooks::name(outcome)))).Increment();
     families_->delivery_seconds.Add(lane_labels(lane), kFast).Observe(seconds(took));
 }
-void Probe::dispatched(const domain::Lane& lane, domain::Duration waited) { families_->dispatch_seconds.Add(lane_labels(lane), kSlow).Observe(seconds(waited)); }
+void Probe::dispatched(const domain::Lane& lane, domain::Duration waited) {
+    families_->dispatch_seconds.Add(lane_labels(lane), kSlow).Observe(seconds(waited));
+}
 
 void Probe::callback(std::string_view status, int answered, domain::Duration took) {
     families_->callbacks.Add({{"status", std::string(status)}, {"answer", std::to_string(answered)}}).Increment();

@@ -6,8 +6,8 @@ namespace impresario::orchestrator {
 
 using domain::Status;
 
-Recovery recover(const Failure& failure, const domain::RetryPolicy& policy, int retry_count, int max_retries, domain::TimePoint now,
-                 double unit) {
+Recovery recover(const Failure& failure, const domain::RetryPolicy& policy, int retry_count, int max_retries,
+                 domain::TimePoint now, double unit) {
     const bool reported = failure.cause == FailureCause::reported;
     if (reported && !failure.retry_recommended) return GiveUp{Status::failed, "reported"};
     if (retry_count < max_retries) {
@@ -16,13 +16,16 @@ Recovery recover(const Failure& failure, const domain::RetryPolicy& policy, int 
         return TryAgain{domain::saturating_add(now, wait)};
     }
     switch (failure.cause) {
-        case FailureCause::timeout: return GiveUp{Status::dead, "timeout"};
-        case FailureCause::lost: return GiveUp{Status::dead, "lost"};
+        case FailureCause::timeout:
+            return GiveUp{Status::dead, "timeout"};
+        case FailureCause::lost:
+            return GiveUp{Status::dead, "lost"};
         case FailureCause::reported:
             // Without retries to spend there is nothing that could be exhausted: what the peer said stands.
             if (max_retries == 0) return GiveUp{Status::failed, "reported"};
             break;
-        case FailureCause::delivery: break;
+        case FailureCause::delivery:
+            break;
     }
     return GiveUp{Status::dead, "attempts_exhausted"};
 }

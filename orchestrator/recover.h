@@ -1,5 +1,6 @@
 #pragma once
-// Failure × policy × now → another try, or the end. The one place where trouble turns into a retry or a dead letter. Pure.
+// Failure × policy × now → another try, or the end. The one place where trouble turns into a retry or a dead letter.
+// Pure.
 
 #include <optional>
 #include <string>
@@ -40,7 +41,7 @@ struct GiveUp {
 using Recovery = std::variant<TryAgain, GiveUp>;
 
 /// `retry_count` failures came before this one; `unit` is the dice's word on the jitter.
-Recovery recover(const Failure& failure, const domain::RetryPolicy& policy, int retry_count, int max_retries, domain::TimePoint now,
-                 double unit);
+Recovery recover(const Failure& failure, const domain::RetryPolicy& policy, int retry_count, int max_retries,
+                 domain::TimePoint now, double unit);
 
 }

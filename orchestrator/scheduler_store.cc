@@ -19,7 +19,8 @@ bool SchedulerStore::lead_to_be_had(Tx& tx, const domain::NodeId& node) const {
     return RowReader(rows, 0).flag();
 }
 
-std::optional<Lead> SchedulerStore::take_lead(Tx& tx, const domain::NodeId& node, int backend_pid, int lease_seconds) const {
+std::optional<Lead> SchedulerStore::take_lead(Tx& tx, const domain::NodeId& node, int backend_pid,
+                                              int lease_seconds) const {
     Params params;
     params.add(node);
     add_pid(params, backend_pid).add(lease_seconds);
@@ -33,7 +34,8 @@ std::optional<Lead> SchedulerStore::take_lead(Tx& tx, const domain::NodeId& node
     return lead;
 }
 
-bool SchedulerStore::renew(Tx& tx, std::int64_t epoch, const domain::NodeId& node, int backend_pid, int lease_seconds) const {
+bool SchedulerStore::renew(Tx& tx, std::int64_t epoch, const domain::NodeId& node, int backend_pid,
+                           int lease_seconds) const {
     Params params;
     params.add(epoch).add(node);
     add_pid(params, backend_pid).add(lease_seconds);
@@ -50,7 +52,8 @@ domain::TimePoint SchedulerStore::fence(Tx& tx, std::int64_t epoch, const domain
     return RowReader(rows, 0).time();
 }
 
-void SchedulerStore::heartbeat(Tx& tx, const domain::NodeId& node, const std::string& name, bool draining, int backend_pid, int lease_seconds) const {
+void SchedulerStore::heartbeat(Tx& tx, const domain::NodeId& node, const std::string& name, bool draining,
+                               int backend_pid, int lease_seconds) const {
     Params params;
     params.add(node).add(name).add(kHubVersion).add(draining ? "draining" : "delivering");
     add_pid(params, backend_pid).add(lease_seconds);
@@ -103,7 +106,8 @@ std::vector<RecordedGate> SchedulerStore::lane_gates(Tx& tx) const {
         each.gate.subject = row.text();
         each.gate.detail = row.text();
         const std::string numbers = row.text();
-        for (const auto& [key, value] : platform::json_members(numbers)) each.gate.numbers.emplace_back(key, platform::json_string(value));
+        for (const auto& [key, value] : platform::json_members(numbers))
+            each.gate.numbers.emplace_back(key, platform::json_string(value));
         each.since = row.time();
         each.gate.opens_at = row.maybe_time();
         gates.push_back(std::move(each));
@@ -125,8 +129,14 @@ void SchedulerStore::record_lane_gate(Tx& tx, const domain::Lane& lane, const st
 }
 
 void SchedulerStore::write_state(Tx& tx, const ShownState& state) const {
-    tx.exec(sql::write_state,
-            Params().add(state.node).add(state.state).add(state.since).add(state.why).add(state.seconds_in).add(state.last_execution).add(state.next_scheduled));
+    tx.exec(sql::write_state, Params()
+                                  .add(state.node)
+                                  .add(state.state)
+                                  .add(state.since)
+                                  .add(state.why)
+                                  .add(state.seconds_in)
+                                  .add(state.last_execution)
+                                  .add(state.next_scheduled));
 }
 
 ShownState SchedulerStore::read_state(Tx& tx) const {

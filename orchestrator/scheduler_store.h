@@ -58,14 +58,17 @@ struct RecordedGate {
 class SchedulerStore {
   public:
     bool lead_to_be_had(platform::Tx& tx, const domain::NodeId& node) const;
-    std::optional<Lead> take_lead(platform::Tx& tx, const domain::NodeId& node, int backend_pid, int lease_seconds) const;
+    std::optional<Lead> take_lead(platform::Tx& tx, const domain::NodeId& node, int backend_pid,
+                                  int lease_seconds) const;
     /// False: it has passed to another.
-    bool renew(platform::Tx& tx, std::int64_t epoch, const domain::NodeId& node, int backend_pid, int lease_seconds) const;
+    bool renew(platform::Tx& tx, std::int64_t epoch, const domain::NodeId& node, int backend_pid,
+               int lease_seconds) const;
     void resign(platform::Tx& tx, std::int64_t epoch, const domain::NodeId& node) const;
     /// Throws Fenced.
     domain::TimePoint fence(platform::Tx& tx, std::int64_t epoch, const domain::NodeId& node) const;
 
-    void heartbeat(platform::Tx& tx, const domain::NodeId& node, const std::string& name, bool draining, int backend_pid, int lease_seconds) const;
+    void heartbeat(platform::Tx& tx, const domain::NodeId& node, const std::string& name, bool draining,
+                   int backend_pid, int lease_seconds) const;
     void leave(platform::Tx& tx, const domain::NodeId& node) const;
     /// Alive nodes; true: takes new work.
     std::map<domain::NodeId, bool> alive(platform::Tx& tx) const;

@@ -3,7 +3,8 @@
 namespace impresario::orchestrator {
 
 namespace {
-constexpr std::array<std::string_view, kHubStates> kNames{"IDLE", "ANALYZING", "DISPATCHING", "MONITORING", "ERROR_RECOVERY", "COOLDOWN"};
+constexpr std::array<std::string_view, kHubStates> kNames{"IDLE",       "ANALYZING",      "DISPATCHING",
+                                                          "MONITORING", "ERROR_RECOVERY", "COOLDOWN"};
 }
 
 std::string_view name(HubState state) { return kNames[static_cast<std::size_t>(state)]; }
@@ -17,12 +18,18 @@ std::optional<HubState> parse_hub_state(std::string_view text) {
 bool may_move(HubState from, HubState to) {
     using enum HubState;
     switch (from) {
-        case idle: return to == analyzing;
-        case analyzing: return to == dispatching || to == idle || to == monitoring || to == cooldown;
-        case dispatching: return to == monitoring || to == cooldown;
-        case monitoring: return to == idle || to == error_recovery || to == analyzing || to == cooldown;
-        case error_recovery: return to == dispatching || to == idle || to == monitoring;
-        case cooldown: return to == idle || to == analyzing;
+        case idle:
+            return to == analyzing;
+        case analyzing:
+            return to == dispatching || to == idle || to == monitoring || to == cooldown;
+        case dispatching:
+            return to == monitoring || to == cooldown;
+        case monitoring:
+            return to == idle || to == error_recovery || to == analyzing || to == cooldown;
+        case error_recovery:
+            return to == dispatching || to == idle || to == monitoring;
+        case cooldown:
+            return to == idle || to == analyzing;
     }
     return false;
 }

@@ -58,7 +58,8 @@ class Reader {
         return domain::Duration{static_cast<std::int64_t>(real * 1e6)};
     }
 
-    std::optional<domain::MicroUsd> money(const std::optional<std::string_view>& value, const std::string& pointer, bool* rounded) {
+    std::optional<domain::MicroUsd> money(const std::optional<std::string_view>& value, const std::string& pointer,
+                                          bool* rounded) {
         if (!value || json_type(*value) == JsonType::null) return std::nullopt;
         const auto type = json_type(*value);
         if (type != JsonType::number && type != JsonType::string) {
@@ -113,8 +114,10 @@ domain::Result<Callback, CallbackFault> parse_callback(std::string_view body) {
     if (!callback.error_data.empty()) {
         if (json_type(callback.error_data) == JsonType::object) {
             callback.error_message = short_string(json_member(callback.error_data, "message"), 2000);
-            if (const auto again = json_member(callback.error_data, "retry_recommended")) callback.retry_recommended = *again != "false";
-            callback.retry_after = reader.seconds(json_member(callback.error_data, "retry_after_seconds"), "/error_data/retry_after_seconds");
+            if (const auto again = json_member(callback.error_data, "retry_recommended"))
+                callback.retry_recommended = *again != "false";
+            callback.retry_after = reader.seconds(json_member(callback.error_data, "retry_after_seconds"),
+                                                  "/error_data/retry_after_seconds");
         } else {
             callback.error_message = short_string(std::string_view(callback.error_data), 2000);
         }
@@ -127,7 +130,8 @@ domain::Result<Callback, CallbackFault> parse_callback(std::string_view body) {
         callback.cost = reader.money(json_member(*metrics, "cost_usd"), "/metrics/cost_usd", &callback.cost_rounded);
     }
     // A heartbeat may say its cost so far at the top.
-    if (!callback.cost) callback.cost = reader.money(json_member(text, "cost_usd"), "/cost_usd", &callback.cost_rounded);
+    if (!callback.cost)
+        callback.cost = reader.money(json_member(text, "cost_usd"), "/cost_usd", &callback.cost_rounded);
     if (const auto usage = json_member(text, "usage"); usage && json_type(*usage) != JsonType::null) {
         if (json_type(*usage) != JsonType::array) reader.wrong("/usage", "must be an array");
         std::size_t index = 0;
@@ -158,7 +162,8 @@ domain::Result<Callback, CallbackFault> parse_callback(std::string_view body) {
 
     const auto items = json_member(text, "items");
     if (callback.status == CallbackStatus::partial) {
-        if (!items || json_type(*items) != JsonType::array) return CallbackFault{422, "/items", "a partial result must list its items"};
+        if (!items || json_type(*items) != JsonType::array)
+            return CallbackFault{422, "/items", "a partial result must list its items"};
         std::size_t index = 0;
         bool any_failed = false;
         for (const auto entry : json_elements(*items)) {
@@ -172,7 +177,8 @@ domain::Result<Callback, CallbackFault> parse_callback(std::string_view body) {
             if (!key || json_type(*key) == JsonType::null) reader.wrong(at + "/key", "is missing");
             if (key) item.key = json_string(*key);
             const std::string item_status = short_string(json_member(entry, "status"), 40);
-            if (item_status != "completed" && item_status != "failed") reader.wrong(at + "/status", "must be completed or failed");
+            if (item_status != "completed" && item_status != "failed")
+                reader.wrong(at + "/status", "must be completed or failed");
             item.failed = item_status == "failed";
             any_failed = any_failed || item.failed;
             item.json = std::string(entry);
@@ -208,7 +214,10 @@ std::string callback_json(const Callback& callback) {
     if (!callback.error_data.empty()) {
         json.raw("error_data", callback.error_data);
     } else if (!callback.error_message.empty()) {
-        json.open("error_data", '{').field("message", callback.error_message).field("retry_recommended", callback.retry_recommended).close();
+        json.open("error_data", '{')
+            .field("message", callback.error_message)
+            .field("retry_recommended", callback.retry_recommended)
+            .close();
     }
     if (!callback.progress.empty()) json.raw("progress", callback.progress);
     if (!callback.items.empty()) {

@@ -8,9 +8,7 @@ using domain::Duration;
 using domain::TimePoint;
 
 namespace {
-Duration since_steady_epoch(SteadyPoint at) {
-    return std::chrono::duration_cast<Duration>(at.time_since_epoch());
-}
+Duration since_steady_epoch(SteadyPoint at) { return std::chrono::duration_cast<Duration>(at.time_since_epoch()); }
 TimePoint machine_time() { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }
 }
 

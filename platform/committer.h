@@ -28,7 +28,11 @@ class Committer {
     using Committed = std::function<void(const std::vector<Reply>&)>;
 
     Committer(Database& database, Flush flush, Committed committed = {}, std::size_t most = 500, int parallel = 1)
-        : database_(database), flush_(std::move(flush)), committed_(std::move(committed)), most_(most), parallel_(parallel) {}
+        : database_(database),
+          flush_(std::move(flush)),
+          committed_(std::move(committed)),
+          most_(most),
+          parallel_(parallel) {}
 
     /// Returns the item's reply once it is committed; throws what the transaction threw.
     Task<Reply> submit(Item item) {
@@ -45,8 +49,7 @@ class Committer {
     bool idle() const { return waiting_.empty() && flushing_ == 0; }
 
   private:
-    using Handler =
-        typename asio::async_result<asio::use_awaitable_t<>, void(std::exception_ptr, Reply)>::handler_type;
+    using Handler = typename asio::async_result<asio::use_awaitable_t<>, void(std::exception_ptr, Reply)>::handler_type;
     struct Entry {
         Item item;
         Handler handler;
@@ -97,7 +100,8 @@ class Committer {
             std::vector<Handler> first_handlers;
             std::vector<Handler> second_handlers;
             for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(handlers.size()); ++i)
-                (i < half ? first_handlers : second_handlers).push_back(std::move(handlers[static_cast<std::size_t>(i)]));
+                (i < half ? first_handlers : second_handlers)
+                    .push_back(std::move(handlers[static_cast<std::size_t>(i)]));
             co_await flush_some(std::move(first), first_handlers);
             co_await flush_some(std::move(second), second_handlers);
             co_return;

@@ -64,7 +64,8 @@ std::optional<std::string> decode_base64(std::string_view text) {
     std::size_t padding = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
-        const bool letter = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
+        const bool letter =
+            (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
         if (c == '=' && i + 2 >= text.size()) {
             ++padding;
         } else if (!letter || padding != 0) {
@@ -137,7 +138,8 @@ KeyRing::KeyRing(const std::vector<domain::Secret>& keys) {
         if (each.reveal().size() == 64) raw = decode_hex(each.reveal());
         if (!raw) raw = decode_base64(each.reveal());
         if (!raw || raw->size() != 32)
-            throw std::invalid_argument("a hub key must be 32 bytes, written as base64 (44 characters) or as 64 hex digits");
+            throw std::invalid_argument(
+                "a hub key must be 32 bytes, written as base64 (44 characters) or as 64 hex digits");
         // One secret, two keys: what seals never derives.
         Key key;
         key.sealing = std::string(view(hmac_sha256(*raw, "impresario seal v1")));
@@ -157,7 +159,8 @@ std::string KeyRing::seal(const domain::Secret& plain, std::string_view context)
     const bool ok =
         EVP_EncryptInit_ex(ctx.get(), EVP_aes_256_gcm(), nullptr, bytes_of(key.sealing), bytes_of(nonce)) == 1 &&
         EVP_EncryptUpdate(ctx.get(), nullptr, &length, bytes_of(context), static_cast<int>(context.size())) == 1 &&
-        EVP_EncryptUpdate(ctx.get(), bytes_of(sealed), &length, bytes_of(plain.reveal()), static_cast<int>(plain.reveal().size())) == 1 &&
+        EVP_EncryptUpdate(ctx.get(), bytes_of(sealed), &length, bytes_of(plain.reveal()),
+                          static_cast<int>(plain.reveal().size())) == 1 &&
         EVP_EncryptFinal_ex(ctx.get(), bytes_of(sealed) + length, &length) == 1 &&
         EVP_CIPHER_CTX_ctrl(ctx.get(), EVP_CTRL_GCM_GET_TAG, kTag, tag.data()) == 1;
     if (!ok) throw std::runtime_error("OpenSSL could not seal a secret");
@@ -183,7 +186,8 @@ std::optional<domain::Secret> KeyRing::open(std::string_view sealed, std::string
         const bool ok =
             EVP_DecryptInit_ex(ctx.get(), EVP_aes_256_gcm(), nullptr, bytes_of(key.sealing), bytes_of(nonce)) == 1 &&
             EVP_DecryptUpdate(ctx.get(), nullptr, &length, bytes_of(context), static_cast<int>(context.size())) == 1 &&
-            EVP_DecryptUpdate(ctx.get(), bytes_of(plain), &length, bytes_of(body), static_cast<int>(body.size())) == 1 &&
+            EVP_DecryptUpdate(ctx.get(), bytes_of(plain), &length, bytes_of(body), static_cast<int>(body.size())) ==
+                1 &&
             EVP_CIPHER_CTX_ctrl(ctx.get(), EVP_CTRL_GCM_SET_TAG, kTag, tag.data()) == 1 &&
             EVP_DecryptFinal_ex(ctx.get(), bytes_of(plain) + length, &length) == 1;
         if (ok) return domain::Secret(std::move(plain));

@@ -28,10 +28,12 @@ std::string_view Rows::column_name(std::size_t column) const {
 }
 std::size_t Rows::affected() const { return impl_->result.affected_rows(); }
 bool Rows::null(std::size_t row, std::size_t column) const {
-    return impl_->result[static_cast<pqxx::result::size_type>(row)][static_cast<pqxx::row::size_type>(column)].is_null();
+    return impl_->result[static_cast<pqxx::result::size_type>(row)][static_cast<pqxx::row::size_type>(column)]
+        .is_null();
 }
 std::string_view Rows::text(std::size_t row, std::size_t column) const {
-    const auto field = impl_->result[static_cast<pqxx::result::size_type>(row)][static_cast<pqxx::row::size_type>(column)];
+    const auto field =
+        impl_->result[static_cast<pqxx::result::size_type>(row)][static_cast<pqxx::row::size_type>(column)];
     return {field.c_str(), field.size()};
 }
 
@@ -39,7 +41,8 @@ namespace {
 
 /// States after which the connection is of no more use, or which say "not now" rather than "not this".
 bool means_unavailable(const std::string& state) {
-    return state.starts_with("08") || state.starts_with("57P") || state == "53300" || state == "25006" || state == "25P03";
+    return state.starts_with("08") || state.starts_with("57P") || state == "53300" || state == "25006" ||
+           state == "25P03";
 }
 
 std::string connection_string(const DatabaseSettings& settings) {
@@ -104,10 +107,12 @@ class ConnectionTx final : public Tx {
     Rows exec(const Statement& statement, const Params& params) override {
         std::vector<const char*> values = pointers(params);
         if (impl_.settings.pooled)
-            return impl_.rows(work_.exec_params(std::string(statement.text), pqxx::prepare::make_dynamic_params(values)));
+            return impl_.rows(
+                work_.exec_params(std::string(statement.text), pqxx::prepare::make_dynamic_params(values)));
         const std::string name(statement.name);
         // The text's address is the identity: two rooms may give their files the same name.
-        const std::string key = name + "_" + std::to_string(reinterpret_cast<std::uintptr_t>(statement.text.data()) & 0xffffff);
+        const std::string key =
+            name + "_" + std::to_string(reinterpret_cast<std::uintptr_t>(statement.text.data()) & 0xffffff);
         if (impl_.prepared.insert(statement.text.data()).second) {
             try {
                 impl_.pq.prepare(key, std::string(statement.text));
@@ -223,7 +228,8 @@ void Connection::autocommit(const std::function<void(Tx&)>& body) {
 namespace {
 class Receiver final : public pqxx::notification_receiver {
   public:
-    Receiver(pqxx::connection_base& connection, const std::string& channel, std::function<void(const std::string&)> received)
+    Receiver(pqxx::connection_base& connection, const std::string& channel,
+             std::function<void(const std::string&)> received)
         : pqxx::notification_receiver(connection, channel), received_(std::move(received)) {}
     void operator()(const std::string& payload, int) override { received_(payload); }
 
@@ -233,14 +239,14 @@ class Receiver final : public pqxx::notification_receiver {
 }
 
 void Connection::listen(const std::string& channel, std::function<void(const std::string&)> received) {
-    translated([&] {
-        impl_->receivers.push_back(std::make_unique<Receiver>(impl_->pq, channel, std::move(received)));
-    });
+    translated(
+        [&] { impl_->receivers.push_back(std::make_unique<Receiver>(impl_->pq, channel, std::move(received))); });
 }
 
 void Connection::wait_for_notifications(milliseconds longest) {
     translated([&] {
-        impl_->pq.await_notification(static_cast<long>(longest.count() / 1000), static_cast<long>(longest.count() % 1000 * 1000));
+        impl_->pq.await_notification(static_cast<long>(longest.count() / 1000),
+                                     static_cast<long>(longest.count() % 1000 * 1000));
     });
 }
 
@@ -365,7 +371,8 @@ struct Database::Workers {
         last_note = now;
         std::string line(what);
         while (!line.empty() && (line.back() == '\n' || line.back() == ' ')) line.pop_back();
-        log::warn("database not reachable", {{"error", line}, {"next", "trying again; is it running, is the URL right?"}});
+        log::warn("database not reachable",
+                  {{"error", line}, {"next", "trying again; is it running, is the URL right?"}});
     }
 
     /// A backend that accepts bytes and never answers holds a thread for ever; cutting the socket gives it back.
@@ -408,7 +415,9 @@ struct Database::Workers {
 };
 
 Database::Database(asio::any_io_executor executor, DatabaseSettings settings, DatabaseClock* clock)
-    : executor_(std::move(executor)), settings_(std::move(settings)), workers_(std::make_unique<Workers>(*this, clock)) {}
+    : executor_(std::move(executor)),
+      settings_(std::move(settings)),
+      workers_(std::make_unique<Workers>(*this, clock)) {}
 
 Database::~Database() = default;
 

@@ -45,10 +45,10 @@ const std::vector<Cidr>& denied() {
         // IANA special-purpose registries (RFC 6890 and its updates); what is not global.
         std::vector<Cidr> made;
         for (const char* text :
-             {"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
-              "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
-              "224.0.0.0/4", "240.0.0.0/4", "::/127", "100::/64", "2001::/23", "2001:db8::/32", "fc00::/7", "fe80::/10",
-              "fec0::/10", "ff00::/8"})
+             {"0.0.0.0/8",      "10.0.0.0/8",   "100.64.0.0/10",  "127.0.0.0/8",    "169.254.0.0/16", "172.16.0.0/12",
+              "192.0.0.0/24",   "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15",  "198.51.100.0/24",
+              "203.0.113.0/24", "224.0.0.0/4",  "240.0.0.0/4",    "::/127",         "100::/64",       "2001::/23",
+              "2001:db8::/32",  "fc00::/7",     "fe80::/10",      "fec0::/10",      "ff00::/8"})
             made.push_back(*Cidr::parse(text));
         return made;
     }();
@@ -62,8 +62,9 @@ std::optional<Bytes> address_bytes(std::string_view text) {
     bool v4 = false;
     auto bytes = raw_address(text.substr(0, zone), &v4);
     if (!bytes || v4) return bytes;
-    if (starts_with(*bytes, {0x00, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0})) return mapped(bytes->data() + 12);  // NAT64
-    if (starts_with(*bytes, {0x20, 0x02})) return mapped(bytes->data() + 2);                                        // 6to4
+    if (starts_with(*bytes, {0x00, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0}))
+        return mapped(bytes->data() + 12);                                    // NAT64
+    if (starts_with(*bytes, {0x20, 0x02})) return mapped(bytes->data() + 2);  // 6to4
     // ::a.b.c.d, IPv4-compatible; ::1 and :: stay what they are.
     if (starts_with(*bytes, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}) && ((*bytes)[12] | (*bytes)[13]) != 0)
         return mapped(bytes->data() + 12);

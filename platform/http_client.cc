@@ -49,7 +49,8 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         std::list<asio::steady_timer*> waiting;
     };
 
-    Impl(asio::any_io_executor e, HttpClientSettings s) : executor(std::move(e)), settings(std::move(s)), context(ssl::context::tls_client) {
+    Impl(asio::any_io_executor e, HttpClientSettings s)
+        : executor(std::move(e)), settings(std::move(s)), context(ssl::context::tls_client) {
         context.set_default_verify_paths();
         if (!settings.extra_trust.empty()) context.load_verify_file(settings.extra_trust);
         context.set_verify_mode(ssl::verify_peer);
@@ -101,9 +102,12 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
             timer.async_wait([&resolver](boost::system::error_code e) {
                 if (!e) resolver.cancel();
             });
-            auto [error, found] = co_await resolver.async_resolve(url.host, std::to_string(url.port), asio::as_tuple(asio::use_awaitable));
+            auto [error, found] = co_await resolver.async_resolve(url.host, std::to_string(url.port),
+                                                                  asio::as_tuple(asio::use_awaitable));
             timer.cancel();
-            if (error) co_return NotSent{NotSent::Why::resolve, "the name " + url.host + " was not resolved: " + error.message(), ""};
+            if (error)
+                co_return NotSent{NotSent::Why::resolve,
+                                  "the name " + url.host + " was not resolved: " + error.message(), ""};
             for (const auto& entry : found) endpoints.push_back(entry.endpoint());
         }
 
@@ -111,8 +115,9 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         for (const auto& endpoint : endpoints) {
             const std::string text = endpoint.address().to_string();
             if (!settings.egress.allows(text)) {
-                failure = NotSent{NotSent::Why::denied,
-                                  "the egress policy denies " + text + "; allow it with [egress] allow = [\"" + text + "\"]", text};
+                failure = NotSent{
+                    NotSent::Why::denied,
+                    "the egress policy denies " + text + "; allow it with [egress] allow = [\"" + text + "\"]", text};
                 continue;
             }
             std::unique_ptr<Wire> wire;
@@ -125,7 +130,8 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
             lowest.expires_after(in_time());
             auto [error] = co_await lowest.async_connect(endpoint, asio::as_tuple(asio::use_awaitable));
             if (error) {
-                failure = NotSent{NotSent::Why::connect, error == beast::error::timeout ? "connecting took too long" : error.message(), text};
+                failure = NotSent{NotSent::Why::connect,
+                                  error == beast::error::timeout ? "connecting took too long" : error.message(), text};
                 continue;
             }
             boost::system::error_code ignored;
@@ -134,10 +140,12 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
                 auto& tls = static_cast<Tls&>(*wire).stream;
                 SSL_set_tlsext_host_name(tls.native_handle(), url.host.c_str());
                 tls.set_verify_callback(ssl::host_name_verification(url.host));
-                auto [tls_error] = co_await tls.async_handshake(ssl::stream_base::client, asio::as_tuple(asio::use_awaitable));
+                auto [tls_error] =
+                    co_await tls.async_handshake(ssl::stream_base::client, asio::as_tuple(asio::use_awaitable));
                 if (tls_error) {
                     const bool late = tls_error == beast::error::timeout;
-                    failure = NotSent{late ? NotSent::Why::connect : NotSent::Why::tls, late ? "the TLS handshake took too long" : tls_error.message(), text};
+                    failure = NotSent{late ? NotSent::Why::connect : NotSent::Why::tls,
+                                      late ? "the TLS handshake took too long" : tls_error.message(), text};
                     continue;
                 }
             }
@@ -147,15 +155,19 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
     }
 
     template <class Stream>
-    Task<std::pair<HttpOutcome, bool>> exchange(Stream& stream, const std::string& text, std::string address, bool head) {
+    Task<std::pair<HttpOutcome, bool>> exchange(Stream& stream, const std::string& text, std::string address,
+                                                bool head) {
         std::size_t written = 0;
         {
-            auto [error, count] = co_await asio::async_write(stream, asio::buffer(text), asio::as_tuple(asio::use_awaitable));
+            auto [error, count] =
+                co_await asio::async_write(stream, asio::buffer(text), asio::as_tuple(asio::use_awaitable));
             written = count;
             if (error) {
                 // A body that is not whole is not acted on: its length was announced.
                 if (written < text.size())
-                    co_return std::pair<HttpOutcome, bool>(NotSent{NotSent::Why::write, "the connection broke while sending: " + error.message(), address}, false);
+                    co_return std::pair<HttpOutcome, bool>(
+                        NotSent{NotSent::Why::write, "the connection broke while sending: " + error.message(), address},
+                        false);
                 co_return std::pair<HttpOutcome, bool>(NoAnswer{error.message(), address}, false);
             }
         }
@@ -170,12 +182,14 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
             holder->header_limit(static_cast<std::uint32_t>(settings.header_limit));
             holder->body_limit(settings.body_limit);
             if (head) holder->skip(true);
-            auto [header_error, count] = co_await http::async_read_header(stream, buffer, *holder, asio::as_tuple(asio::use_awaitable));
+            auto [header_error, count] =
+                co_await http::async_read_header(stream, buffer, *holder, asio::as_tuple(asio::use_awaitable));
             error = header_error;
         } while (!error && holder->get().result_int() / 100 == 1 && holder->get().result_int() != 101);
         auto& parser = *holder;
         if (!error && !parser.is_done()) {
-            auto [body_error, count] = co_await http::async_read(stream, buffer, parser, asio::as_tuple(asio::use_awaitable));
+            auto [body_error, count] =
+                co_await http::async_read(stream, buffer, parser, asio::as_tuple(asio::use_awaitable));
             error = body_error;
             // The status has been said; what of its body did not come changes nothing about what happened there.
             if (error == http::error::body_limit || (error && parser.is_header_done())) {
@@ -184,13 +198,16 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
             }
         }
         if (error) {
-            const std::string why = error == beast::error::timeout ? "no answer in time" : error == http::error::end_of_stream ? "closed without an answer" : error.message();
+            const std::string why = error == beast::error::timeout        ? "no answer in time"
+                                    : error == http::error::end_of_stream ? "closed without an answer"
+                                                                          : error.message();
             co_return std::pair<HttpOutcome, bool>(NoAnswer{why, address}, false);
         }
         auto message = parser.release();
         HttpAnswer answer;
         answer.status = static_cast<int>(message.result_int());
-        for (const auto& field : message) answer.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
+        for (const auto& field : message)
+            answer.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
         const bool keep = message.keep_alive() && !cut && buffer.size() == 0;
         answer.body = std::move(message.body());
         answer.cut = cut;
@@ -205,12 +222,15 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         if (at != std::string_view::npos) {
             int seconds = 0;
             std::from_chars(hint.data() + at + 8, hint.data() + hint.size(), seconds);
-            if (seconds > 0) limit = std::min<steady_clock::duration>(std::chrono::seconds{seconds} - std::chrono::milliseconds{500}, std::chrono::seconds{60});
+            if (seconds > 0)
+                limit = std::min<steady_clock::duration>(std::chrono::seconds{seconds} - std::chrono::milliseconds{500},
+                                                         std::chrono::seconds{60});
         }
         return limit;
     }
 
-    Task<HttpOutcome> send(std::string method, Url url, Headers headers, std::string body, std::chrono::milliseconds whole) {
+    Task<HttpOutcome> send(std::string method, Url url, Headers headers, std::string body,
+                           std::chrono::milliseconds whole) {
         const auto self = shared_from_this();
         Origin& origin = origins[url.origin()];
         const auto connect_by = steady_clock::now() + settings.connect_deadline;
@@ -248,7 +268,8 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
                 if (c != '\r' && c != '\n') text += c;
             text += "\r\n";
         }
-        if (!body.empty() || method == "POST" || method == "PUT") text += "content-length: " + std::to_string(body.size()) + "\r\n";
+        if (!body.empty() || method == "POST" || method == "PUT")
+            text += "content-length: " + std::to_string(body.size()) + "\r\n";
         text += "\r\n";
         text += body;
 
@@ -282,10 +303,12 @@ HttpClient::HttpClient(asio::any_io_executor executor, HttpClientSettings settin
 HttpClient::~HttpClient() { stop(); }
 
 Task<HttpOutcome> HttpClient::send(std::string method, Url url, Headers headers, std::string body) {
-    return impl_->send(std::move(method), std::move(url), std::move(headers), std::move(body), impl_->settings.whole_deadline);
+    return impl_->send(std::move(method), std::move(url), std::move(headers), std::move(body),
+                       impl_->settings.whole_deadline);
 }
 
-Task<HttpOutcome> HttpClient::send(std::string method, Url url, Headers headers, std::string body, std::chrono::milliseconds whole_deadline) {
+Task<HttpOutcome> HttpClient::send(std::string method, Url url, Headers headers, std::string body,
+                                   std::chrono::milliseconds whole_deadline) {
     return impl_->send(std::move(method), std::move(url), std::move(headers), std::move(body), whole_deadline);
 }
 

@@ -31,8 +31,8 @@ int status_of(const beast::error_code& error) {
     if (error == http::error::body_limit) return 413;
     if (error == http::error::header_limit) return 431;
     if (error == beast::error::timeout) return 408;
-    if (error.category() == make_error_code(http::error::end_of_stream).category() && error != http::error::end_of_stream &&
-        error != http::error::partial_message)
+    if (error.category() == make_error_code(http::error::end_of_stream).category() &&
+        error != http::error::end_of_stream && error != http::error::partial_message)
         return 400;
     return 0;
 }
@@ -81,17 +81,15 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
             auto session = std::make_shared<Session>(std::move(socket));
             sessions.push_back(session);
             const auto place = std::prev(sessions.end());
-            asio::co_spawn(
-                executor, serve(session),
-                [self, place](const std::exception_ptr& failure) {
-                    self->sessions.erase(place);
-                    if (!failure) return;
-                    try {
-                        std::rethrow_exception(failure);
-                    } catch (const std::exception& e) {
-                        log::debug("connection ended", {{"error", e.what()}});
-                    }
-                });
+            asio::co_spawn(executor, serve(session), [self, place](const std::exception_ptr& failure) {
+                self->sessions.erase(place);
+                if (!failure) return;
+                try {
+                    std::rethrow_exception(failure);
+                } catch (const std::exception& e) {
+                    log::debug("connection ended", {{"error", e.what()}});
+                }
+            });
         }
     }
 
@@ -110,7 +108,8 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
             if (buffer.size() == 0) {
                 session->idle = true;
                 stream.expires_after(first ? settings.header_deadline : settings.idle_deadline);
-                auto [error, count] = co_await stream.async_read_some(buffer.prepare(4096), asio::as_tuple(asio::use_awaitable));
+                auto [error, count] =
+                    co_await stream.async_read_some(buffer.prepare(4096), asio::as_tuple(asio::use_awaitable));
                 if (error) break;
                 buffer.commit(count);
             }
@@ -121,7 +120,8 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
             parser.header_limit(static_cast<std::uint32_t>(settings.header_limit));
             parser.body_limit(boost::none);
             stream.expires_after(settings.header_deadline);
-            auto [header_error, header_count] = co_await http::async_read_header(stream, buffer, parser, asio::as_tuple(asio::use_awaitable));
+            auto [header_error, header_count] =
+                co_await http::async_read_header(stream, buffer, parser, asio::as_tuple(asio::use_awaitable));
             if (header_error) {
                 co_await refuse(*session, header_error);
                 break;
@@ -133,7 +133,8 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
             HttpRequest request;
             request.method = std::string(message.method_string());
             request.path = std::string(target.substr(0, question));
-            request.query = question == std::string_view::npos ? std::string{} : std::string(target.substr(question + 1));
+            request.query =
+                question == std::string_view::npos ? std::string{} : std::string(target.substr(question + 1));
             request.remote_address = remote_address;
             if (message.version() != 11 && message.version() != 10) {
                 co_await answer(*session, plain_problem(400, "only HTTP/1.1 is spoken here"), false);
@@ -148,12 +149,14 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
             if (beast::iequals(message[http::field::expect], "100-continue")) {
                 static constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
                 stream.expires_after(settings.write_deadline);
-                auto [error, count] = co_await asio::async_write(stream, asio::buffer(go_on), asio::as_tuple(asio::use_awaitable));
+                auto [error, count] =
+                    co_await asio::async_write(stream, asio::buffer(go_on), asio::as_tuple(asio::use_awaitable));
                 if (error) break;
             }
             if (!parser.is_done()) {
                 stream.expires_after(settings.body_deadline);
-                auto [body_error, body_count] = co_await http::async_read(stream, buffer, parser, asio::as_tuple(asio::use_awaitable));
+                auto [body_error, body_count] =
+                    co_await http::async_read(stream, buffer, parser, asio::as_tuple(asio::use_awaitable));
                 if (body_error) {
                     co_await refuse(*session, body_error);
                     break;
@@ -208,16 +211,19 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
         text += "\r\n";
         if (!head && response.status != 204) text += response.body;
         session.stream.expires_after(settings.write_deadline);
-        auto [error, count] = co_await asio::async_write(session.stream, asio::buffer(text), asio::as_tuple(asio::use_awaitable));
+        auto [error, count] =
+            co_await asio::async_write(session.stream, asio::buffer(text), asio::as_tuple(asio::use_awaitable));
         if (error) co_return false;
         if (response.close) {
-            // What is still under way towards us must not turn our answer into a reset: take it for a moment, then close.
+            // What is still under way towards us must not turn our answer into a reset: take it for a moment, then
+            // close.
             beast::error_code ignored;
             session.stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
             session.stream.expires_after(std::chrono::milliseconds{500});
             std::array<char, 4096> rest{};
             for (int i = 0; i < 256; ++i) {
-                auto [gone, got] = co_await session.stream.async_read_some(asio::buffer(rest), asio::as_tuple(asio::use_awaitable));
+                auto [gone, got] =
+                    co_await session.stream.async_read_some(asio::buffer(rest), asio::as_tuple(asio::use_awaitable));
                 if (gone) break;
             }
         }
@@ -225,8 +231,10 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
     }
 };
 
-HttpServer::HttpServer(asio::any_io_executor executor, HttpServerSettings settings, Handler handler, BodyLimit body_limit)
-    : impl_(std::make_shared<Impl>(std::move(executor), std::move(settings), std::move(handler), std::move(body_limit))) {}
+HttpServer::HttpServer(asio::any_io_executor executor, HttpServerSettings settings, Handler handler,
+                       BodyLimit body_limit)
+    : impl_(std::make_shared<Impl>(std::move(executor), std::move(settings), std::move(handler),
+                                   std::move(body_limit))) {}
 
 HttpServer::~HttpServer() { stop(); }
 

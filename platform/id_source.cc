@@ -21,7 +21,8 @@ std::array<std::uint8_t, 16> IdSource::next(domain::TimePoint now) {
         ++last_millis_;
         counter_ = 0;
     }
-    for (int i = 0; i < 6; ++i) id[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(last_millis_ >> (40 - 8 * i));
+    for (int i = 0; i < 6; ++i)
+        id[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(last_millis_ >> (40 - 8 * i));
     id[6] = static_cast<std::uint8_t>(0x70 | counter_ >> 8);
     id[7] = static_cast<std::uint8_t>(counter_ & 0xff);
     id[8] = static_cast<std::uint8_t>(0x80 | (id[8] & 0x3f));

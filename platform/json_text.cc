@@ -13,7 +13,9 @@ bool blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 /// Length of the UTF-8 sequence at `text[at]`, 0 when it is not one. Overlong forms and surrogates are not.
 std::size_t utf8_length(std::string_view text, std::size_t at) {
-    const auto byte = [&](std::size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U; };
+    const auto byte = [&](std::size_t i) {
+        return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
+    };
     const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
     const unsigned first = byte(0);
     if (first < 0x80) return 1;
@@ -90,13 +92,20 @@ class Scanner {
     // Recursion is bounded by kJsonDepth; below it a deeper value is skipped without recursion.
     bool value(int depth) {
         switch (peek()) {
-            case '{': return depth < kJsonDepth ? object(depth) : too_deep();
-            case '[': return depth < kJsonDepth ? array(depth) : too_deep();
-            case '"': return string(nullptr);
-            case 't': return literal("true");
-            case 'f': return literal("false");
-            case 'n': return literal("null");
-            default: return number();
+            case '{':
+                return depth < kJsonDepth ? object(depth) : too_deep();
+            case '[':
+                return depth < kJsonDepth ? array(depth) : too_deep();
+            case '"':
+                return string(nullptr);
+            case 't':
+                return literal("true");
+            case 'f':
+                return literal("false");
+            case 'n':
+                return literal("null");
+            default:
+                return number();
         }
     }
 
@@ -126,7 +135,11 @@ class Scanner {
             } else if (at_ >= text_.size()) {
                 ok = fail(JsonFault::Kind::syntax, "ends inside a value");
                 break;
-            } else if (!(c == '"' ? string(nullptr) : c == 't' ? literal("true") : c == 'f' ? literal("false") : c == 'n' ? literal("null") : number())) {
+            } else if (!(c == '"'   ? string(nullptr)
+                         : c == 't' ? literal("true")
+                         : c == 'f' ? literal("false")
+                         : c == 'n' ? literal("null")
+                                    : number())) {
                 ok = false;
                 break;
             }
@@ -167,7 +180,8 @@ class Scanner {
             path_.pop_back();
             skip_blanks();
             const char next = peek();
-            if (next != ',' && next != '}') return fail(JsonFault::Kind::syntax, "a comma or a closing brace is missing");
+            if (next != ',' && next != '}')
+                return fail(JsonFault::Kind::syntax, "a comma or a closing brace is missing");
             ++at_;
             if (next == '}') break;
         }
@@ -190,7 +204,8 @@ class Scanner {
             if (!value(depth + 1)) return false;
             skip_blanks();
             const char next = peek();
-            if (next != ',' && next != ']') return fail(JsonFault::Kind::syntax, "a comma or a closing bracket is missing");
+            if (next != ',' && next != ']')
+                return fail(JsonFault::Kind::syntax, "a comma or a closing bracket is missing");
             ++at_;
             if (next == ']') break;
             emit(",");
@@ -214,11 +229,13 @@ class Scanner {
             ++at_;
         } else if (run_of_digits() == 0) {
             at_ = start;
-            return fail(JsonFault::Kind::syntax, at_ >= text_.size() ? "ends where a value should be" : "is not a JSON value");
+            return fail(JsonFault::Kind::syntax,
+                        at_ >= text_.size() ? "ends where a value should be" : "is not a JSON value");
         }
         if (peek() == '.') {
             ++at_;
-            if (run_of_digits() == 0) return fail(JsonFault::Kind::syntax, "a digit is missing after the decimal point");
+            if (run_of_digits() == 0)
+                return fail(JsonFault::Kind::syntax, "a digit is missing after the decimal point");
         }
         if (peek() == 'e' || peek() == 'E') {
             ++at_;
@@ -230,7 +247,8 @@ class Scanner {
         bool outsize = token.size() > 400;
         if (!outsize && (token.size() > 300 || token.find_first_of("eE") != std::string_view::npos)) {
             double value = 0;
-            outsize = std::from_chars(token.data(), token.data() + token.size(), value).ec == std::errc::result_out_of_range;
+            outsize =
+                std::from_chars(token.data(), token.data() + token.size(), value).ec == std::errc::result_out_of_range;
         }
         if (!outsize) {
             emit(token);
@@ -256,7 +274,8 @@ class Scanner {
                 emit("\"");
                 return true;
             }
-            if (static_cast<unsigned char>(c) < 0x20) return fail(JsonFault::Kind::syntax, "a string holds a control character that is not escaped");
+            if (static_cast<unsigned char>(c) < 0x20)
+                return fail(JsonFault::Kind::syntax, "a string holds a control character that is not escaped");
             if (c == '\\') {
                 if (!escape(decoded)) return false;
                 continue;
@@ -391,7 +410,9 @@ class Walker {
                 ++at_;
             } while (depth > 0 && at_ < text_.size());
         } else {
-            while (at_ < text_.size() && !blank(text_[at_]) && text_[at_] != ',' && text_[at_] != '}' && text_[at_] != ']') ++at_;
+            while (at_ < text_.size() && !blank(text_[at_]) && text_[at_] != ',' && text_[at_] != '}' &&
+                   text_[at_] != ']')
+                ++at_;
         }
         const auto value = text_.substr(from, at_ - from);
         skip_blanks();
@@ -458,13 +479,19 @@ domain::Result<StorableJson, JsonFault> storable_json(std::string_view text) {
 
 JsonType json_type(std::string_view value) {
     switch (Walker(value).peek()) {
-        case '{': return JsonType::object;
-        case '[': return JsonType::array;
-        case '"': return JsonType::string;
+        case '{':
+            return JsonType::object;
+        case '[':
+            return JsonType::array;
+        case '"':
+            return JsonType::string;
         case 't':
-        case 'f': return JsonType::boolean;
-        case 'n': return JsonType::null;
-        default: return JsonType::number;
+        case 'f':
+            return JsonType::boolean;
+        case 'n':
+            return JsonType::null;
+        default:
+            return JsonType::number;
     }
 }
 
@@ -556,11 +583,21 @@ std::string json_string(std::string_view value) {
             return unit;
         };
         switch (kind) {
-            case 'b': text += '\b'; break;
-            case 'f': text += '\f'; break;
-            case 'n': text += '\n'; break;
-            case 'r': text += '\r'; break;
-            case 't': text += '\t'; break;
+            case 'b':
+                text += '\b';
+                break;
+            case 'f':
+                text += '\f';
+                break;
+            case 'n':
+                text += '\n';
+                break;
+            case 'r':
+                text += '\r';
+                break;
+            case 't':
+                text += '\t';
+                break;
             case 'u': {
                 std::uint32_t point = unit_at(i + 1);
                 i += 4;
@@ -571,7 +608,8 @@ std::string json_string(std::string_view value) {
                 Scanner::append_utf8(text, point);
                 break;
             }
-            default: text += kind;
+            default:
+                text += kind;
         }
     }
     return text;

@@ -44,8 +44,7 @@ class JsonWriter {
     JsonWriter& field(std::string_view key, const std::string& value) { return field(key, std::string_view(value)); }
     JsonWriter& field(std::string_view key, bool value) { return raw(key, value ? "true" : "false"); }
     template <std::integral Integer>
-        requires(!std::same_as<Integer, bool>)
-    JsonWriter& field(std::string_view key, Integer value) {
+    requires(!std::same_as<Integer, bool>) JsonWriter& field(std::string_view key, Integer value) {
         return raw(key, std::to_string(value));
     }
     JsonWriter& field(std::string_view key, double value) {

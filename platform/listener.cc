@@ -11,7 +11,10 @@ using std::chrono::steady_clock;
 
 Listener::Listener(asio::any_io_executor executor, DatabaseSettings settings, std::string channel,
                    std::function<void(const std::string&)> received)
-    : executor_(std::move(executor)), settings_(std::move(settings)), channel_(std::move(channel)), received_(std::move(received)) {
+    : executor_(std::move(executor)),
+      settings_(std::move(settings)),
+      channel_(std::move(channel)),
+      received_(std::move(received)) {
     settings_.application_name += "-listen";
     thread_ = std::thread([this] { run(); });
 }
@@ -40,13 +43,15 @@ void Listener::run() {
                 const auto now = steady_clock::now();
                 if (now - pinged > seconds{5}) {
                     // What we say to ourselves must come back: silence means that nothing of others would either.
-                    if (now - heard > seconds{12}) throw DatabaseUnavailable("the listening connection has gone silent");
+                    if (now - heard > seconds{12})
+                        throw DatabaseUnavailable("the listening connection has gone silent");
                     pinged = now;
                     connection.autocommit([&](Tx& tx) { tx.run("NOTIFY " + ping_channel); });
                 }
             }
         } catch (const std::exception& e) {
-            if (hearing_.exchange(false)) log::warn("listening connection lost", {{"error", e.what()}, {"next", "polling until it is back"}});
+            if (hearing_.exchange(false))
+                log::warn("listening connection lost", {{"error", e.what()}, {"next", "polling until it is back"}});
             backend_pid_ = 0;
             for (int i = 0; i < 5 && !stopping_; ++i) std::this_thread::sleep_for(milliseconds{100});
         }

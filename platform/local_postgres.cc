@@ -48,8 +48,9 @@ std::string LocalPostgres::run(const std::vector<std::string>& command) const {
     process.directory = "/";
     const auto finished = run_command(std::move(process));
     if (finished.status != 0)
-        throw std::runtime_error(command.front() + " failed (" + std::to_string(finished.status) + "): " + finished.output +
-                                 (finished.status == 127 ? "PostgreSQL 15 is not installed; scripts/bootstrap installs it" : ""));
+        throw std::runtime_error(
+            command.front() + " failed (" + std::to_string(finished.status) + "): " + finished.output +
+            (finished.status == 127 ? "PostgreSQL 15 is not installed; scripts/bootstrap installs it" : ""));
     return finished.output;
 }
 
@@ -71,21 +72,25 @@ LocalPostgres::LocalPostgres(LocalPostgresSettings settings) : settings_(std::mo
     data_ = home_ + "/data";
     sockets_ = home_ + "/run";
     // A Unix socket's path has room for 107 bytes, its name included.
-    if (sockets_.size() > 85) sockets_ = "/tmp/impresario-" + std::to_string(std::hash<std::string>{}(home_) % 100000000);
+    if (sockets_.size() > 85)
+        sockets_ = "/tmp/impresario-" + std::to_string(std::hash<std::string>{}(home_) % 100000000);
     fs::create_directories(home_);
     fs::create_directories(sockets_);
     std::error_code ignored;
-    if (home_ != fs::absolute(settings_.directory).lexically_normal().string() && !fs::exists(settings_.directory + "/postgres", ignored))
+    if (home_ != fs::absolute(settings_.directory).lexically_normal().string() &&
+        !fs::exists(settings_.directory + "/postgres", ignored))
         fs::create_directory_symlink(home_, settings_.directory + "/postgres", ignored);
     const std::string user = unprivileged_user();
     if (!user.empty()) {
         const passwd* entry = getpwnam(user.c_str());
         for (const auto& path : {home_, sockets_})
-            if (chown(path.c_str(), entry->pw_uid, entry->pw_gid) != 0) throw std::runtime_error("cannot give " + path + " to " + user);
+            if (chown(path.c_str(), entry->pw_uid, entry->pw_gid) != 0)
+                throw std::runtime_error("cannot give " + path + " to " + user);
     }
     chmod(sockets_.c_str(), 0700);
     if (!fs::exists(data_ + "/PG_VERSION")) {
-        run({find_program("initdb"), "-D", data_, "-U", "impresario", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-instructions"});
+        run({find_program("initdb"), "-D", data_, "-U", "impresario", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8",
+             "--no-instructions"});
         std::ofstream conf(home_ + "/conf.tmp");
         conf << "listen_addresses = ''\n"
              << "unix_socket_directories = '" << sockets_ << "'\n"
@@ -108,7 +113,8 @@ void LocalPostgres::start() {
     status.command = {find_program("pg_ctl"), "-D", data_, "status"};
     status.user = unprivileged_user();
     status.directory = "/";
-    if (run_command(status).status != 0) run({find_program("pg_ctl"), "-D", data_, "-l", home_ + "/postgres.log", "-w", "-t", "60", "start"});
+    if (run_command(status).status != 0)
+        run({find_program("pg_ctl"), "-D", data_, "-l", home_ + "/postgres.log", "-w", "-t", "60", "start"});
     running_ = true;
 }
 
@@ -134,7 +140,8 @@ void LocalPostgres::create_database(const std::string& name) const {
     settings.url = url("postgres");
     Connection connection(settings, nullptr);
     bool exists = false;
-    connection.autocommit([&](Tx& tx) { exists = !tx.run("select 1 from pg_database where datname = $1", Params().add(name)).empty(); });
+    connection.autocommit(
+        [&](Tx& tx) { exists = !tx.run("select 1 from pg_database where datname = $1", Params().add(name)).empty(); });
     if (!exists) connection.autocommit([&](Tx& tx) { tx.run("create database \"" + name + "\""); });
 }
 

@@ -31,20 +31,28 @@ State& state() {
 
 spdlog::level::level_enum spd(Level level) {
     switch (level) {
-        case Level::debug: return spdlog::level::debug;
-        case Level::info: return spdlog::level::info;
-        case Level::warn: return spdlog::level::warn;
-        case Level::error: return spdlog::level::err;
+        case Level::debug:
+            return spdlog::level::debug;
+        case Level::info:
+            return spdlog::level::info;
+        case Level::warn:
+            return spdlog::level::warn;
+        case Level::error:
+            return spdlog::level::err;
     }
     return spdlog::level::info;
 }
 
 std::string_view name(Level level) {
     switch (level) {
-        case Level::debug: return "debug";
-        case Level::info: return "info";
-        case Level::warn: return "warn";
-        case Level::error: return "error";
+        case Level::debug:
+            return "debug";
+        case Level::info:
+            return "info";
+        case Level::warn:
+            return "warn";
+        case Level::error:
+            return "error";
     }
     return "info";
 }
@@ -68,7 +76,10 @@ void write(Level level, std::string_view message, Fields fields) {
     if (s.format == Format::json) {
         JsonWriter json;
         json.open();
-        json.field("time", now_text()).field("level", name(level)).field("component", s.component).field("message", message);
+        json.field("time", now_text())
+            .field("level", name(level))
+            .field("component", s.component)
+            .field("message", message);
         for (const auto& [key, value] : fields) {
             if (value.quoted()) {
                 json.field(key, storable_text(value.text()));
@@ -80,7 +91,8 @@ void write(Level level, std::string_view message, Fields fields) {
         s.logger->log(spd(level), json.text());
         return;
     }
-    std::string line = now_text().substr(11, 12) + " " + std::string(name(level)) + (level == Level::info || level == Level::warn ? "  " : " ");
+    std::string line = now_text().substr(11, 12) + " " + std::string(name(level)) +
+                       (level == Level::info || level == Level::warn ? "  " : " ");
     line += message;
     for (const auto& [key, value] : fields) {
         line += ' ';

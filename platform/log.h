@@ -20,8 +20,7 @@ class Value {
     Value(const std::string& text) : text_(text), quoted_(true) {}
     Value(bool value) : text_(value ? "true" : "false") {}
     template <std::integral Integer>
-        requires(!std::same_as<Integer, bool>)
-    Value(Integer value) : text_(std::to_string(value)) {}
+    requires(!std::same_as<Integer, bool>) Value(Integer value) : text_(std::to_string(value)) {}
     Value(double value) : text_(std::to_string(value)) {}
     Value(domain::Duration length) : text_(domain::human(length)), quoted_(true) {}
     Value(domain::TimePoint at) : text_(domain::rfc3339(at)), quoted_(true) {}

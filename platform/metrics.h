@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 
-
 namespace prometheus {
 class Registry;
 class Counter;

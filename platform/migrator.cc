@@ -29,7 +29,8 @@ std::vector<std::pair<std::string, const Migration*>> Migrator::steps(int from, 
     return steps;
 }
 
-void Migrator::migrate(Connection& connection, int target, const std::function<void(std::string_view, const Migration&)>& told) const {
+void Migrator::migrate(Connection& connection, int target,
+                       const std::function<void(std::string_view, const Migration&)>& told) const {
     for (;;) {
         bool done = false;
         connection.transact([&](Tx& tx) {
@@ -37,7 +38,9 @@ void Migrator::migrate(Connection& connection, int target, const std::function<v
             tx.run("set local statement_timeout = 0");
             tx.run("set local lock_timeout = 0");
             tx.run("select pg_advisory_xact_lock(7370726573617269)");
-            tx.run("create table if not exists schema_version (one boolean primary key default true check (one), version integer not null, min_hub integer not null)");
+            tx.run(
+                "create table if not exists schema_version (one boolean primary key default true check (one), version "
+                "integer not null, min_hub integer not null)");
             tx.run("insert into schema_version (version, min_hub) values (0, 1) on conflict do nothing");
             const auto at = status(tx);
             const auto next = steps(at.version, target);
@@ -51,8 +54,10 @@ void Migrator::migrate(Connection& connection, int target, const std::function<v
             tx.run(up ? migration->up : migration->down);
             int min_hub = 1;
             for (const auto& each : migrations_)
-                if (each.version <= (up ? migration->version : migration->version - 1)) min_hub = std::max(min_hub, each.min_hub);
-            tx.run("update schema_version set version = $1, min_hub = $2", Params().add(up ? migration->version : migration->version - 1).add(min_hub));
+                if (each.version <= (up ? migration->version : migration->version - 1))
+                    min_hub = std::max(min_hub, each.min_hub);
+            tx.run("update schema_version set version = $1, min_hub = $2",
+                   Params().add(up ? migration->version : migration->version - 1).add(min_hub));
         });
         if (done) return;
     }

@@ -41,7 +41,8 @@ class Migrator {
 
     /// Brings the schema to `target`, one migration after the other; `told` is called before each with "up" or "down".
     /// Several at once wait for each other. Throws StatementRefused with what PostgreSQL said.
-    void migrate(Connection& connection, int target, const std::function<void(std::string_view, const Migration&)>& told) const;
+    void migrate(Connection& connection, int target,
+                 const std::function<void(std::string_view, const Migration&)>& told) const;
     /// What migrate would do.
     std::vector<std::pair<std::string, const Migration*>> steps(int from, int target) const;
 

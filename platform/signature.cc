@@ -39,11 +39,16 @@ std::string sign_all(const std::vector<domain::Secret>& secrets, std::string_vie
 
 std::string_view explain(SignatureFault fault) {
     switch (fault) {
-        case SignatureFault::missing: return "webhook-id, webhook-timestamp or webhook-signature is missing";
-        case SignatureFault::bad_timestamp: return "webhook-timestamp is not a number of seconds";
-        case SignatureFault::too_old: return "webhook-timestamp is too old";
-        case SignatureFault::too_new: return "webhook-timestamp lies in the future";
-        case SignatureFault::no_match: return "no signature matches";
+        case SignatureFault::missing:
+            return "webhook-id, webhook-timestamp or webhook-signature is missing";
+        case SignatureFault::bad_timestamp:
+            return "webhook-timestamp is not a number of seconds";
+        case SignatureFault::too_old:
+            return "webhook-timestamp is too old";
+        case SignatureFault::too_new:
+            return "webhook-timestamp lies in the future";
+        case SignatureFault::no_match:
+            return "no signature matches";
     }
     return "";
 }

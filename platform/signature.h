@@ -28,7 +28,6 @@ std::string_view explain(SignatureFault fault);
 /// Signatures of other versions are passed over.
 std::optional<SignatureFault> verify(const std::vector<domain::Secret>& secrets, std::string_view id,
                                      std::string_view timestamp, std::string_view signatures, std::string_view body,
-                                     domain::TimePoint now,
-                                     domain::Duration tolerance = std::chrono::minutes{5});
+                                     domain::TimePoint now, domain::Duration tolerance = std::chrono::minutes{5});
 
 }

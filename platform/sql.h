@@ -34,7 +34,8 @@ struct DatabaseInDoubt : std::runtime_error {
 
 /// The statement was refused: a constraint, bad data, a time-out. `sqlstate` is PostgreSQL's code.
 struct StatementRefused : std::runtime_error {
-    StatementRefused(const std::string& what, std::string state) : std::runtime_error(what), sqlstate(std::move(state)) {}
+    StatementRefused(const std::string& what, std::string state)
+        : std::runtime_error(what), sqlstate(std::move(state)) {}
     std::string sqlstate;
     /// Worth trying again as it is: deadlock, serialization, lock time-out.
     bool transient() const { return sqlstate == "40P01" || sqlstate == "40001" || sqlstate == "55P03"; }

@@ -20,10 +20,7 @@ std::string trigger_json(const Trigger& trigger) {
         .field("timeout_seconds", trigger.timeout_seconds)
         .field("deadline", domain::rfc3339(trigger.deadline))
         .field("callback_url", trigger.callback_url);
-    json.open("authentication", '{')
-        .field("type", "bearer")
-        .field("token", trigger.callback_token.reveal())
-        .close();
+    json.open("authentication", '{').field("type", "bearer").field("token", trigger.callback_token.reveal()).close();
     // What was reserved for it: no limits or budgets apply to this attempt.
     json.raw("reserved", "[]")
         .raw("context", trigger.context.empty() ? "{}" : trigger.context)
@@ -33,7 +30,8 @@ std::string trigger_json(const Trigger& trigger) {
 }
 
 domain::Result<Trigger, domain::Fault> parse_trigger(std::string_view text) {
-    if (auto checked = check_json(text); !checked) return domain::Fault{checked.error().pointer + ": " + checked.error().what};
+    if (auto checked = check_json(text); !checked)
+        return domain::Fault{checked.error().pointer + ": " + checked.error().what};
     if (json_type(text) != JsonType::object) return domain::Fault{"must be a JSON object"};
     Trigger trigger;
     const auto member = [&](std::string_view key) { return json_member(text, key); };
@@ -53,7 +51,8 @@ domain::Result<Trigger, domain::Fault> parse_trigger(std::string_view text) {
     trigger.callback_url = string("callback_url");
     if (trigger.callback_url.empty()) return domain::Fault{"/callback_url: is missing"};
     if (const auto authentication = member("authentication"))
-        if (const auto token = json_member(*authentication, "token")) trigger.callback_token = domain::Secret(json_string(*token));
+        if (const auto token = json_member(*authentication, "token"))
+            trigger.callback_token = domain::Secret(json_string(*token));
     if (trigger.callback_token.empty()) return domain::Fault{"/authentication/token: is missing"};
     trigger.workflow_type = string("workflow_type");
     trigger.organization_id = string("organization_id");

@@ -65,7 +65,8 @@ std::string percent_encode(std::string_view text) {
     static constexpr char digits[] = "0123456789ABCDEF";
     std::string encoded;
     for (const char c : text) {
-        const bool plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
+        const bool plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
+                           c == '_' || c == '.' || c == '~';
         if (plain) {
             encoded += c;
         } else {

@@ -29,8 +29,12 @@ void DeadLetterStore::add(Tx& tx, const std::vector<DeadLetter>& letters) const 
 }
 
 void DeadLetterStore::resolve(Tx& tx, const Resolution& resolution) const {
-    tx.exec(sql::resolve_dead_letter,
-            Params().add(resolution.execution).add(resolution.opening).add(resolution.how).add(resolution.by).add(resolution.keep_input));
+    tx.exec(sql::resolve_dead_letter, Params()
+                                          .add(resolution.execution)
+                                          .add(resolution.opening)
+                                          .add(resolution.how)
+                                          .add(resolution.by)
+                                          .add(resolution.keep_input));
 }
 
 namespace {
@@ -73,7 +77,8 @@ std::vector<DeadLetterRow> DeadLetterStore::list(Tx& tx, const DeadLetterFilter&
     return letters;
 }
 
-std::optional<DeadLetterRow> DeadLetterStore::find(Tx& tx, const std::string& organization_id, const domain::ExecutionId& id) const {
+std::optional<DeadLetterRow> DeadLetterStore::find(Tx& tx, const std::string& organization_id,
+                                                   const domain::ExecutionId& id) const {
     const auto rows = tx.exec(sql::find_dead_letter, Params().add(organization_id).add(id));
     if (rows.empty()) return std::nullopt;
     return read_letter(rows, 0);

@@ -63,7 +63,8 @@ class DeadLetterStore {
     void resolve(platform::Tx& tx, const Resolution& resolution) const;
     std::vector<DeadLetterRow> list(platform::Tx& tx, const DeadLetterFilter& filter) const;
     /// The newest letter of an execution.
-    std::optional<DeadLetterRow> find(platform::Tx& tx, const std::string& organization_id, const domain::ExecutionId& id) const;
+    std::optional<DeadLetterRow> find(platform::Tx& tx, const std::string& organization_id,
+                                      const domain::ExecutionId& id) const;
 };
 
 }

@@ -115,7 +115,8 @@ void Order::balance(KeyQueue& queue, int priority) {
         parked.insert(last);
     };
     while (shown.size() > free_slots) park_last();
-    while (!parked.empty() && (shown.size() < free_slots || (!shown.empty() && *parked.begin() < *std::prev(shown.end())))) {
+    while (!parked.empty() &&
+           (shown.size() < free_slots || (!shown.empty() && *parked.begin() < *std::prev(shown.end())))) {
         const Place first = *parked.begin();
         parked.erase(parked.begin());
         Known& known = index_.at(first.id);
@@ -205,7 +206,8 @@ std::optional<Order::Refill> Order::wants_refill() {
         if (level.beyond == 0 || level.refilling || level.held > window_ / 2) continue;
         level.refilling = true;
         level.skipped.reset();
-        return Refill{priority, level.last_held.created_at, level.last_held.id, std::min(window_ - level.held, kPage), ++level.ticket};
+        return Refill{priority, level.last_held.created_at, level.last_held.id, std::min(window_ - level.held, kPage),
+                      ++level.ticket};
     }
     return std::nullopt;
 }
@@ -248,7 +250,13 @@ Cursor::Cursor(const Order& order, TimePoint now, domain::Duration max_wait)
 
 Cursor::Candidate Cursor::candidate(const domain::ExecutionId& id, bool starving) const {
     const auto& known = order_.index_.at(id);
-    return {id, known.priority, known.created_at, known.ready_at, known.key, starving, score(known.priority, known.created_at, now_)};
+    return {id,
+            known.priority,
+            known.created_at,
+            known.ready_at,
+            known.key,
+            starving,
+            score(known.priority, known.created_at, now_)};
 }
 
 /// Moves a level on to its next entry that has not come out among the starving.

@@ -139,7 +139,8 @@ class Order {
         Place last_held{domain::TimePoint::min(), {}};
         std::uint64_t ticket = 0;
         bool refilling = false;
-        /// The first place that was left to the table while the table was being read: what was read beyond it has a hole.
+        /// The first place that was left to the table while the table was being read: what was read beyond it has a
+        /// hole.
         std::optional<Place> skipped;
     };
     void skip(Level& level, const Place& place);

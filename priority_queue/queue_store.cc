@@ -270,7 +270,8 @@ std::vector<ChildResult> QueueStore::children(Tx& tx, const std::vector<domain::
     return children;
 }
 
-std::vector<ResultRecord> QueueStore::results(Tx& tx, const std::vector<std::pair<domain::ExecutionId, int>>& of) const {
+std::vector<ResultRecord> QueueStore::results(Tx& tx,
+                                              const std::vector<std::pair<domain::ExecutionId, int>>& of) const {
     SqlArray ids;
     SqlArray openings;
     for (const auto& [id, opening] : of) {
@@ -335,14 +336,18 @@ std::vector<Entry> QueueStore::load_level(Tx& tx, const domain::Lane& lane, cons
 
 std::vector<LockedExecution> QueueStore::load_gated(Tx& tx) const { return read_locked(tx.exec(sql::load_gated)); }
 
-std::vector<domain::ExecutionId> QueueStore::first_by_table(Tx& tx, const domain::Lane& lane, int most, domain::TimePoint now) const {
-    const auto rows = tx.exec(sql::first_by_table, Params().add(lane.organization_id).add(lane.workflow_type).add(most).add(now));
+std::vector<domain::ExecutionId> QueueStore::first_by_table(Tx& tx, const domain::Lane& lane, int most,
+                                                            domain::TimePoint now) const {
+    const auto rows =
+        tx.exec(sql::first_by_table, Params().add(lane.organization_id).add(lane.workflow_type).add(most).add(now));
     std::vector<domain::ExecutionId> ids;
     for (std::size_t i = 0; i < rows.size(); ++i) ids.push_back(RowReader(rows, i).id<domain::ExecutionId>());
     return ids;
 }
 
-std::vector<LockedExecution> QueueStore::load_unsettled(Tx& tx) const { return read_locked(tx.exec(sql::load_unsettled)); }
+std::vector<LockedExecution> QueueStore::load_unsettled(Tx& tx) const {
+    return read_locked(tx.exec(sql::load_unsettled));
+}
 
 std::vector<domain::ExecutionId> QueueStore::due(Tx& tx, domain::TimePoint now, int most) const {
     const auto rows = tx.exec(sql::due_executions, Params().add(now).add(most));

@@ -99,7 +99,8 @@ class QueueStore {
     };
     Payload payload(platform::Tx& tx, const domain::ExecutionId& id) const;
     std::vector<ChildResult> children(platform::Tx& tx, const std::vector<domain::ExecutionId>& parents) const;
-    std::vector<ResultRecord> results(platform::Tx& tx, const std::vector<std::pair<domain::ExecutionId, int>>& of) const;
+    std::vector<ResultRecord> results(platform::Tx& tx,
+                                      const std::vector<std::pair<domain::ExecutionId, int>>& of) const;
 
     /// What a new scheduler's memory is built from: how deep the levels are, then their rows page by page.
     std::vector<LevelCount> count_levels(platform::Tx& tx) const;
@@ -107,7 +108,8 @@ class QueueStore {
     /// Rows that wait behind a gate of their own: outside the ready index.
     std::vector<LockedExecution> load_gated(platform::Tx& tx) const;
     /// The first of a lane by the order that SQL computes: for safety scans.
-    std::vector<domain::ExecutionId> first_by_table(platform::Tx& tx, const domain::Lane& lane, int most, domain::TimePoint now) const;
+    std::vector<domain::ExecutionId> first_by_table(platform::Tx& tx, const domain::Lane& lane, int most,
+                                                    domain::TimePoint now) const;
     std::vector<LockedExecution> load_unsettled(platform::Tx& tx) const;
 
     std::vector<domain::ExecutionId> due(platform::Tx& tx, domain::TimePoint now, int most) const;

@@ -19,11 +19,13 @@ Verdict Admission::admit(const domain::Demand& demand, const std::vector<std::si
         if (stopped) return *std::move(stopped);
     }
     Granted granted;
-    for (const auto place : named) std::visit([&](auto& limiter) { limiter.take(demand, granted, now); }, limiters_[place]);
+    for (const auto place : named)
+        std::visit([&](auto& limiter) { limiter.take(demand, granted, now); }, limiters_[place]);
     return granted;
 }
 
-std::optional<domain::Gate> Admission::closed(const domain::Demand& demand, const std::vector<std::size_t>& named, domain::TimePoint now) const {
+std::optional<domain::Gate> Admission::closed(const domain::Demand& demand, const std::vector<std::size_t>& named,
+                                              domain::TimePoint now) const {
     for (const auto place : named) {
         auto gate = std::visit(
             [&](const auto& limiter) -> std::optional<domain::Gate> {

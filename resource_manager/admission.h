@@ -27,7 +27,8 @@ class Admission {
     Verdict admit(const domain::Demand& demand, const std::vector<std::size_t>& named, domain::TimePoint now);
 
     /// The first closed gate that stops the whole lane, if there is one; charges nothing.
-    std::optional<domain::Gate> closed(const domain::Demand& demand, const std::vector<std::size_t>& named, domain::TimePoint now) const;
+    std::optional<domain::Gate> closed(const domain::Demand& demand, const std::vector<std::size_t>& named,
+                                       domain::TimePoint now) const;
 
   private:
     std::vector<Limiter> limiters_;

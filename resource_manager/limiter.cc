@@ -67,14 +67,23 @@ const EndpointLoad* least_loaded(const std::vector<EndpointLoad>& endpoints, Tim
 
 std::optional<Gate> Endpoints::check(const Demand&, TimePoint now) const {
     if (endpoints.empty())
-        return Gate{GateKind::endpoint, subject, "the workflow type has no endpoint; give it one with PUT /v1/workflow-types/" + subject, {}, std::nullopt};
+        return Gate{GateKind::endpoint,
+                    subject,
+                    "the workflow type has no endpoint; give it one with PUT /v1/workflow-types/" + subject,
+                    {},
+                    std::nullopt};
     if (least_loaded(endpoints, now)) return std::nullopt;
     const EndpointLoad* first = nullptr;
     for (const auto& each : endpoints)
         if (held(each, now) && (!first || *each.held_until < *first->held_until)) first = &each;
-    const bool all_held = std::all_of(endpoints.begin(), endpoints.end(), [&](const auto& each) { return held(each, now); });
+    const bool all_held =
+        std::all_of(endpoints.begin(), endpoints.end(), [&](const auto& each) { return held(each, now); });
     if (all_held)
-        return Gate{GateKind::endpoint, first->url, first->held_detail + "; tried again at " + domain::rfc3339(*first->held_until), {}, first->held_until};
+        return Gate{GateKind::endpoint,
+                    first->url,
+                    first->held_detail + "; tried again at " + domain::rfc3339(*first->held_until),
+                    {},
+                    first->held_until};
     int in_flight = 0;
     int window = 0;
     for (const auto& each : endpoints) {
@@ -84,7 +93,8 @@ std::optional<Gate> Endpoints::check(const Demand&, TimePoint now) const {
     }
     return Gate{GateKind::endpoint,
                 subject,
-                std::to_string(in_flight) + " requests are under way, as many as the endpoint takes now; the next answer lets one in",
+                std::to_string(in_flight) +
+                    " requests are under way, as many as the endpoint takes now; the next answer lets one in",
                 {{"in_flight", std::to_string(in_flight)}, {"limit", std::to_string(window)}},
                 std::nullopt};
 }

@@ -14,7 +14,9 @@ using platform::SqlArray;
 using platform::Tx;
 
 namespace {
-std::string context_of(const domain::Lane& lane, std::string_view what) { return "type/" + lane.text() + "/" + std::string(what); }
+std::string context_of(const domain::Lane& lane, std::string_view what) {
+    return "type/" + lane.text() + "/" + std::string(what);
+}
 
 std::vector<std::string> split(std::string_view text) {
     std::vector<std::string> parts;
@@ -67,7 +69,9 @@ Catalogue CatalogueStore::load(Tx& tx) const {
             auto secret = keys_.open(sealed, context_of(type.lane, what));
             if (!secret)
                 platform::log::error("a secret was sealed under another hub key",
-                                     {{"lane", type.lane.text()}, {"secret", what}, {"next", "give the hub its old key as well, or set the secret again"}});
+                                     {{"lane", type.lane.text()},
+                                      {"secret", what},
+                                      {"next", "give the hub its old key as well, or set the secret again"}});
             return secret;
         };
         if (auto bearer = open(row.view(), "bearer")) type.bearer = *std::move(bearer);
@@ -103,7 +107,8 @@ Catalogue CatalogueStore::load(Tx& tx) const {
         endpoint.held_reason = row.text();
         endpoint.held_detail = row.text();
         endpoint.holds = row.small();
-        if (const auto type = catalogue.types.find(lane); type != catalogue.types.end()) type->second.endpoints.push_back(std::move(endpoint));
+        if (const auto type = catalogue.types.find(lane); type != catalogue.types.end())
+            type->second.endpoints.push_back(std::move(endpoint));
     }
     const auto pauses = tx.exec(sql::load_pauses);
     for (std::size_t i = 0; i < pauses.size(); ++i) {
@@ -202,7 +207,9 @@ void CatalogueStore::set_signing(Tx& tx, const domain::Lane& lane, const std::ve
 }
 
 void CatalogueStore::pause(Tx& tx, const PauseRecord& pause) const {
-    tx.exec(sql::pause, Params().add(pause.organization_id).add(pause.workflow_type).add(pause.reason).add(pause.by).add(pause.until));
+    tx.exec(
+        sql::pause,
+        Params().add(pause.organization_id).add(pause.workflow_type).add(pause.reason).add(pause.by).add(pause.until));
 }
 
 bool CatalogueStore::resume(Tx& tx, const std::string& organization_id, const std::string& workflow_type) const {

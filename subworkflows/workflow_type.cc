@@ -35,10 +35,14 @@ const Endpoint* WorkflowType::endpoint(const domain::EndpointId& id) const {
 
 std::vector<DefinitionFault> check(const WorkflowType& type) {
     std::vector<DefinitionFault> faults;
-    const auto wrong = [&](std::string pointer, std::string what) { faults.push_back({std::move(pointer), std::move(what)}); };
-    const auto within = [&](std::string pointer, domain::Duration value, std::chrono::seconds least, std::chrono::seconds most) {
+    const auto wrong = [&](std::string pointer, std::string what) {
+        faults.push_back({std::move(pointer), std::move(what)});
+    };
+    const auto within = [&](std::string pointer, domain::Duration value, std::chrono::seconds least,
+                            std::chrono::seconds most) {
         if (value < least || value > most)
-            wrong(std::move(pointer), "must be from " + std::to_string(least.count()) + " to " + std::to_string(most.count()));
+            wrong(std::move(pointer),
+                  "must be from " + std::to_string(least.count()) + " to " + std::to_string(most.count()));
     };
     const auto& name = type.lane.workflow_type;
     if (name.empty() || name.size() > 200) wrong("/name", "must have 1 to 200 bytes");
@@ -51,11 +55,14 @@ std::vector<DefinitionFault> check(const WorkflowType& type) {
         wrong("/concurrency_key", "must be a JSON pointer into the input, such as /customer");
     if (type.concurrency_key_limit < 1 || type.concurrency_key_limit > 100000)
         wrong("/concurrency_key_limit", "must be from 1 to 100000");
-    if (type.retry.max_retries < 0 || type.retry.max_retries > 1000) wrong("/retry_policy/max_retries", "must be from 0 to 1000");
+    if (type.retry.max_retries < 0 || type.retry.max_retries > 1000)
+        wrong("/retry_policy/max_retries", "must be from 0 to 1000");
     if (type.retry.base.count() < 0) wrong("/retry_policy/base_seconds", "must not be negative");
-    if (!(type.retry.factor >= 1.0 && type.retry.factor <= 100.0)) wrong("/retry_policy/factor", "must be from 1 to 100");
+    if (!(type.retry.factor >= 1.0 && type.retry.factor <= 100.0))
+        wrong("/retry_policy/factor", "must be from 1 to 100");
     within("/retry_policy/cap_seconds", type.retry.cap, std::chrono::seconds{0}, std::chrono::hours{720});
-    if (!(type.retry.jitter_low >= 0 && type.retry.jitter_low <= type.retry.jitter_high && type.retry.jitter_high <= 10))
+    if (!(type.retry.jitter_low >= 0 && type.retry.jitter_low <= type.retry.jitter_high &&
+          type.retry.jitter_high <= 10))
         wrong("/retry_policy/jitter", "must be two shares from 0 to 10, the smaller first");
     for (const auto& step : type.retry.steps)
         if (step.count() < 0) wrong("/retry_policy/steps_seconds", "must not hold a negative wait");
@@ -65,13 +72,29 @@ std::vector<DefinitionFault> check(const WorkflowType& type) {
         if (!key || key->size() < 16 || key->size() > 64)
             wrong("/signing_secrets/" + std::to_string(i), "must be whsec_ and base64 of 16 to 64 bytes");
     }
-    static const std::set<std::string> ours{"authorization", "content-length", "content-type", "host", "connection", "transfer-encoding",
-                                            "webhook-id", "webhook-timestamp", "webhook-signature", "idempotency-key", "x-idempotency-key",
-                                            "traceparent", "expect", "te", "upgrade"};
+    static const std::set<std::string> ours{"authorization",
+                                            "content-length",
+                                            "content-type",
+                                            "host",
+                                            "connection",
+                                            "transfer-encoding",
+                                            "webhook-id",
+                                            "webhook-timestamp",
+                                            "webhook-signature",
+                                            "idempotency-key",
+                                            "x-idempotency-key",
+                                            "traceparent",
+                                            "expect",
+                                            "te",
+                                            "upgrade"};
     for (const auto& [key, value] : type.headers) {
         std::string lower = key;
-        std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-        const bool token = !key.empty() && key.find_first_not_of("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string::npos;
+        std::transform(lower.begin(), lower.end(), lower.begin(),
+                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        const bool token =
+            !key.empty() &&
+            key.find_first_not_of("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") ==
+                std::string::npos;
         if (!token) wrong("/headers", "'" + key + "' is not a header name");
         if (ours.contains(lower)) wrong("/headers/" + key, "is a header that the hub sets itself");
         if (value.reveal().find_first_of("\r\n") != std::string::npos || value.reveal().size() > 4096)
@@ -84,10 +107,12 @@ std::vector<DefinitionFault> check(const WorkflowType& type) {
         if (const auto url = platform::parse_url(endpoint.url); !url) wrong(at + "/url", url.error().what);
         if (!urls.insert(endpoint.url).second) wrong(at + "/url", "is listed twice");
         if (!endpoint.status_url.empty())
-            if (const auto url = platform::parse_url(endpoint.status_url); !url && endpoint.status_url.find("{execution_id}") == std::string::npos)
+            if (const auto url = platform::parse_url(endpoint.status_url);
+                !url && endpoint.status_url.find("{execution_id}") == std::string::npos)
                 wrong(at + "/status_url", url.error().what);
         if (endpoint.weight < 1 || endpoint.weight > 1000) wrong(at + "/weight", "must be from 1 to 1000");
-        if (endpoint.max_in_flight < 1 || endpoint.max_in_flight > 10000) wrong(at + "/max_in_flight", "must be from 1 to 10000");
+        if (endpoint.max_in_flight < 1 || endpoint.max_in_flight > 10000)
+            wrong(at + "/max_in_flight", "must be from 1 to 10000");
     }
     if (type.endpoints.size() > 64) wrong("/endpoints", "holds more than 64");
     for (const int status : type.unknown_statuses)

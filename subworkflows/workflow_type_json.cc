@@ -8,8 +8,8 @@
 
 namespace impresario::subworkflows {
 
-using nlohmann::json;
 using domain::Duration;
+using nlohmann::json;
 using Faults = std::vector<DefinitionFault>;
 
 namespace {
@@ -26,7 +26,8 @@ json seconds_json(Duration length) {
 /// Reads members by name, notes what is wrong, and at the end what nobody asked for.
 class Members {
   public:
-    Members(const json& object, std::string at, Faults& faults) : object_(object), at_(std::move(at)), faults_(faults) {}
+    Members(const json& object, std::string at, Faults& faults)
+        : object_(object), at_(std::move(at)), faults_(faults) {}
 
     const json* find(const char* name) {
         known_.insert(name);
@@ -60,7 +61,8 @@ class Members {
     }
     void whole(const char* name, int& into) {
         if (const json* value = find(name)) {
-            if (value->is_number_integer() && value->get<std::int64_t>() >= -1'000'000'000 && value->get<std::int64_t>() <= 1'000'000'000) {
+            if (value->is_number_integer() && value->get<std::int64_t>() >= -1'000'000'000 &&
+                value->get<std::int64_t>() <= 1'000'000'000) {
                 into = value->get<int>();
             } else {
                 wrong(name, "must be a whole number");
@@ -87,7 +89,8 @@ class Members {
     }
     void nothing_else() {
         for (const auto& [key, value] : object_.items())
-            if (!known_.contains(key)) faults_.push_back({at_ + "/" + platform::pointer_token(key), "is not a member of this object"});
+            if (!known_.contains(key))
+                faults_.push_back({at_ + "/" + platform::pointer_token(key), "is not a member of this object"});
     }
 
   private:
@@ -138,7 +141,8 @@ void read_retry_policy(const json& value, domain::RetryPolicy& policy, Faults& f
     members.seconds("cap_seconds", policy.cap);
     if (const json* steps = members.find("steps_seconds")) {
         policy.steps.clear();
-        if (!steps->is_array() || steps->size() > 100) members.wrong("steps_seconds", "must be an array of at most 100 waits");
+        if (!steps->is_array() || steps->size() > 100)
+            members.wrong("steps_seconds", "must be an array of at most 100 waits");
         if (steps->is_array())
             for (const auto& step : *steps) {
                 if (step.is_number() && std::fabs(step.get<double>()) < 1e9) {
@@ -184,7 +188,8 @@ void read_endpoints(const json& value, WorkflowType& type, const WorkflowType* e
                 }
             }
             // What the hub shows about an endpoint may be sent back and is passed over.
-            for (const char* shown : {"endpoint_id", "held_until", "held_reason", "held_detail", "learnt_deduplicates"}) members.find(shown);
+            for (const char* shown : {"endpoint_id", "held_until", "held_reason", "held_detail", "learnt_deduplicates"})
+                members.find(shown);
             members.nothing_else();
         } else {
             faults.push_back({at, "must be a URL or an object with url"});
@@ -203,9 +208,11 @@ void read_endpoints(const json& value, WorkflowType& type, const WorkflowType* e
 
 }
 
-domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, const domain::Lane& lane, const WorkflowType* existing) {
+domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, const domain::Lane& lane,
+                                                         const WorkflowType* existing) {
     Faults faults;
-    if (const auto checked = platform::check_json(text); !checked) return Faults{{checked.error().pointer, checked.error().what}};
+    if (const auto checked = platform::check_json(text); !checked)
+        return Faults{{checked.error().pointer, checked.error().what}};
     const json body = json::parse(text, nullptr, false);
     if (!body.is_object()) return Faults{{"", "must be a JSON object"}};
 
@@ -249,7 +256,8 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
         type.unknown_statuses.clear();
         if (!statuses->is_array()) members.wrong("unknown_statuses", "must be an array of statuses");
         if (statuses->is_array())
-            for (const auto& status : *statuses) type.unknown_statuses.push_back(status.is_number_integer() ? status.get<int>() : 0);
+            for (const auto& status : *statuses)
+                type.unknown_statuses.push_back(status.is_number_integer() ? status.get<int>() : 0);
     }
     if (members.has("cost_estimate_usd")) type.cost_estimate = money(text, "/cost_estimate_usd", faults);
     if (const json* calls = members.find("call_estimates")) {
@@ -282,23 +290,28 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
             type.bearer = {};
         } else if (bearer->is_string()) {
             type.bearer = domain::Secret(bearer->get<std::string>());
-            if (bearer->get_ref<const std::string&>().find_first_of("\r\n") != std::string::npos) members.wrong("bearer", "must be one line");
+            if (bearer->get_ref<const std::string&>().find_first_of("\r\n") != std::string::npos)
+                members.wrong("bearer", "must be one line");
         } else {
             members.wrong("bearer", "must be a string, or null for none");
         }
     }
     if (const json* secrets = members.find("signing_secrets")) {
         type.signing.clear();
-        if (!secrets->is_array() && !secrets->is_null()) members.wrong("signing_secrets", "must be an array of whsec_ secrets");
+        if (!secrets->is_array() && !secrets->is_null())
+            members.wrong("signing_secrets", "must be an array of whsec_ secrets");
         if (secrets->is_array())
-            for (const auto& secret : *secrets) type.signing.emplace_back(secret.is_string() ? secret.get<std::string>() : "");
+            for (const auto& secret : *secrets)
+                type.signing.emplace_back(secret.is_string() ? secret.get<std::string>() : "");
     }
     if (const json* headers = members.find("headers")) {
         type.headers.clear();
-        if (!headers->is_object() && !headers->is_null()) members.wrong("headers", "must be an object of header names and values");
+        if (!headers->is_object() && !headers->is_null())
+            members.wrong("headers", "must be an object of header names and values");
         if (headers->is_object())
             for (const auto& [key, value] : headers->items()) {
-                if (!value.is_string()) faults.push_back({"/headers/" + platform::pointer_token(key), "must be a string"});
+                if (!value.is_string())
+                    faults.push_back({"/headers/" + platform::pointer_token(key), "must be a string"});
                 type.headers.emplace_back(key, domain::Secret(value.is_string() ? value.get<std::string>() : ""));
             }
     }
@@ -307,7 +320,8 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
     } else if (existing) {
         type.endpoints = existing->endpoints;
     }
-    for (const char* shown : {"organization_id", "has_bearer", "signing_secret_count", "header_names", "source", "version", "updated_at", "state"})
+    for (const char* shown : {"organization_id", "has_bearer", "signing_secret_count", "header_names", "source",
+                              "version", "updated_at", "state"})
         members.find(shown);
     members.nothing_else();
 
@@ -400,7 +414,8 @@ std::vector<std::pair<std::string, domain::Secret>> stored_headers(std::string_v
     std::vector<std::pair<std::string, domain::Secret>> headers;
     const json value = json::parse(text, nullptr, false);
     if (value.is_array())
-        for (const auto& pair : value) headers.emplace_back(pair[0].get<std::string>(), domain::Secret(pair[1].get<std::string>()));
+        for (const auto& pair : value)
+            headers.emplace_back(pair[0].get<std::string>(), domain::Secret(pair[1].get<std::string>()));
     return headers;
 }
 

@@ -13,7 +13,8 @@ namespace impresario::subworkflows {
 /// Reads a definition. Members that are absent take their defaults; secrets that are absent stay as they are in
 /// `existing` (they are never shown, so nobody can send them back), null removes them. Every fault is listed, unknown
 /// members among them.
-domain::Result<WorkflowType, std::vector<DefinitionFault>> parse_workflow_type(std::string_view json, const domain::Lane& lane,
+domain::Result<WorkflowType, std::vector<DefinitionFault>> parse_workflow_type(std::string_view json,
+                                                                               const domain::Lane& lane,
                                                                                const WorkflowType* existing);
 
 /// What readers may see: secrets only as "how many".

@@ -60,7 +60,8 @@ void AttemptStore::amend(Tx& tx, const std::vector<ClosedAttempt>& attempts) con
     tx.exec(sql::amend_attempts, params_of(a));
 }
 
-std::vector<FoundAttempt> AttemptStore::find(Tx& tx, const std::vector<std::pair<domain::ExecutionId, domain::AttemptId>>& of) const {
+std::vector<FoundAttempt> AttemptStore::find(
+    Tx& tx, const std::vector<std::pair<domain::ExecutionId, domain::AttemptId>>& of) const {
     std::array<SqlArray, 2> a;
     for (const auto& [execution, attempt] : of) {
         a[0].add(execution);
@@ -120,8 +121,14 @@ void AttemptStore::keep_refused(Tx& tx, const std::vector<RefusedCallback>& call
     }
 }
 
-platform::Rows AttemptStore::list_attempts(Tx& tx, const domain::ExecutionId& id) const { return tx.exec(sql::list_attempts, Params().add(id)); }
-platform::Rows AttemptStore::list_deliveries(Tx& tx, const domain::ExecutionId& id) const { return tx.exec(sql::list_deliveries, Params().add(id)); }
-platform::Rows AttemptStore::list_refused(Tx& tx, const domain::ExecutionId& id) const { return tx.exec(sql::list_refused, Params().add(id)); }
+platform::Rows AttemptStore::list_attempts(Tx& tx, const domain::ExecutionId& id) const {
+    return tx.exec(sql::list_attempts, Params().add(id));
+}
+platform::Rows AttemptStore::list_deliveries(Tx& tx, const domain::ExecutionId& id) const {
+    return tx.exec(sql::list_deliveries, Params().add(id));
+}
+platform::Rows AttemptStore::list_refused(Tx& tx, const domain::ExecutionId& id) const {
+    return tx.exec(sql::list_refused, Params().add(id));
+}
 
 }

@@ -63,7 +63,8 @@ class AttemptStore {
     void close(platform::Tx& tx, const std::vector<ClosedAttempt>& attempts) const;
     /// For late results: gives closed attempts their callback.
     void amend(platform::Tx& tx, const std::vector<ClosedAttempt>& attempts) const;
-    std::vector<FoundAttempt> find(platform::Tx& tx, const std::vector<std::pair<domain::ExecutionId, domain::AttemptId>>& of) const;
+    std::vector<FoundAttempt> find(platform::Tx& tx,
+                                   const std::vector<std::pair<domain::ExecutionId, domain::AttemptId>>& of) const;
     void log_deliveries(platform::Tx& tx, const std::vector<DeliveryRecord>& deliveries) const;
     void keep_refused(platform::Tx& tx, const std::vector<RefusedCallback>& callbacks) const;
 

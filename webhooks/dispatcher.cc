@@ -17,18 +17,21 @@ std::string traceparent(const domain::ExecutionId& execution, const domain::Atte
 }
 }
 
-std::string loggable_answer(std::string_view body, const std::vector<const domain::Secret*>& secrets, std::size_t bytes) {
+std::string loggable_answer(std::string_view body, const std::vector<const domain::Secret*>& secrets,
+                            std::size_t bytes) {
     // Cut generously first: a secret across the edge must not survive half.
     std::string text = platform::storable_text(body.substr(0, bytes + 1024));
     for (const auto* secret : secrets) {
         const std::string& plain = secret->reveal();
         if (plain.size() < 4) continue;
-        for (auto at = text.find(plain); at != std::string::npos; at = text.find(plain, at)) text.replace(at, plain.size(), domain::kRedacted);
+        for (auto at = text.find(plain); at != std::string::npos; at = text.find(plain, at))
+            text.replace(at, plain.size(), domain::kRedacted);
     }
     return std::string(platform::utf8_prefix(text, bytes));
 }
 
-platform::Task<Delivered> Dispatcher::deliver(domain::Trigger trigger, domain::AttemptId attempt, int number, std::shared_ptr<const Target> target) {
+platform::Task<Delivered> Dispatcher::deliver(domain::Trigger trigger, domain::AttemptId attempt, int number,
+                                              std::shared_ptr<const Target> target) {
     const std::string body = platform::trigger_json(trigger);
     const std::string id = attempt.text();
     const auto at = clock_.now();
@@ -40,7 +43,8 @@ platform::Task<Delivered> Dispatcher::deliver(domain::Trigger trigger, domain::A
     if (!target->bearer.empty()) headers.emplace_back("authorization", "Bearer " + target->bearer.reveal());
     headers.emplace_back("webhook-id", id);
     headers.emplace_back("webhook-timestamp", std::to_string(timestamp));
-    if (!target->signing.empty()) headers.emplace_back("webhook-signature", platform::sign_all(target->signing, id, timestamp, body));
+    if (!target->signing.empty())
+        headers.emplace_back("webhook-signature", platform::sign_all(target->signing, id, timestamp, body));
     headers.emplace_back("idempotency-key", id);
     headers.emplace_back("x-idempotency-key", id);
     headers.emplace_back("traceparent", traceparent(trigger.execution_id, attempt));

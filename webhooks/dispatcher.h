@@ -35,7 +35,8 @@ class Dispatcher {
     Dispatcher(platform::HttpClient& client, platform::Clock& clock) : client_(client), clock_(clock) {}
 
     /// Sends delivery number `number` of an attempt and says what became of it. Never throws for what a network does.
-    platform::Task<Delivered> deliver(domain::Trigger trigger, domain::AttemptId attempt, int number, std::shared_ptr<const Target> target);
+    platform::Task<Delivered> deliver(domain::Trigger trigger, domain::AttemptId attempt, int number,
+                                      std::shared_ptr<const Target> target);
 
   private:
     platform::HttpClient& client_;
@@ -43,6 +44,7 @@ class Dispatcher {
 };
 
 /// The first `bytes` of an answer, storable, without the secrets that a careless peer may have echoed.
-std::string loggable_answer(std::string_view body, const std::vector<const domain::Secret*>& secrets, std::size_t bytes = 4096);
+std::string loggable_answer(std::string_view body, const std::vector<const domain::Secret*>& secrets,
+                            std::size_t bytes = 4096);
 
 }

@@ -15,7 +15,8 @@ using std::chrono::hours;
 using std::chrono::seconds;
 
 std::string_view name(const DeliveryOutcome& outcome) {
-    static constexpr std::array<std::string_view, 7> names{"accepted", "done", "transient", "overload", "endpoint", "rejected", "unknown"};
+    static constexpr std::array<std::string_view, 7> names{"accepted", "done",     "transient", "overload",
+                                                           "endpoint", "rejected", "unknown"};
     return names[outcome.index()];
 }
 
@@ -39,16 +40,21 @@ std::optional<TimePoint> http_date(std::string_view text) {
     int hour = 0;
     int minute = 0;
     int second = 0;
-    if (std::sscanf(copy.c_str(), "%*3s, %2d %3s %4d %2d:%2d:%2d GMT", &day, month_name, &year, &hour, &minute, &second) != 6) return std::nullopt;
+    if (std::sscanf(copy.c_str(), "%*3s, %2d %3s %4d %2d:%2d:%2d GMT", &day, month_name, &year, &hour, &minute,
+                    &second) != 6)
+        return std::nullopt;
     static constexpr std::string_view months = "JanFebMarAprMayJunJulAugSepOctNovDec";
     const auto at = months.find(month_name);
     if (at == std::string_view::npos || at % 3 != 0) return std::nullopt;
     char iso[40];
-    std::snprintf(iso, sizeof iso, "%04d-%02d-%02dT%02d:%02d:%02dZ", year, static_cast<int>(at / 3 + 1), day, hour, minute, second);
+    std::snprintf(iso, sizeof iso, "%04d-%02d-%02dT%02d:%02d:%02dZ", year, static_cast<int>(at / 3 + 1), day, hour,
+                  minute, second);
     return domain::parse_time(iso);
 }
 
-std::string status_reason(int status, std::string_view what) { return "status " + std::to_string(status) + ": " + std::string(what); }
+std::string status_reason(int status, std::string_view what) {
+    return "status " + std::to_string(status) + ": " + std::string(what);
+}
 
 DeliveryOutcome classify_answer(const platform::HttpAnswer& answer, const OutcomeRules& rules, TimePoint now) {
     const int status = answer.status;
@@ -61,15 +67,21 @@ DeliveryOutcome classify_answer(const platform::HttpAnswer& answer, const Outcom
     const auto wait = retry_after(answer.header("retry-after"), now);
     if (status == 429) return Overload{status_reason(status, "too many requests"), wait.value_or(seconds{5})};
     if (status == 503 && wait) return Overload{status_reason(status, "overloaded"), *wait};
-    if (std::find(rules.unknown_statuses.begin(), rules.unknown_statuses.end(), status) != rules.unknown_statuses.end()) {
+    if (std::find(rules.unknown_statuses.begin(), rules.unknown_statuses.end(), status) !=
+        rules.unknown_statuses.end()) {
         if (rules.deduplicates) return Transient{status_reason(status, "from a proxy"), wait};
         return Unknown{status_reason(status, "a proxy answers so after the service may have begun")};
     }
-    if (status == 408 || status == 425 || (status >= 500 && status <= 599)) return Transient{status_reason(status, "the peer failed"), wait};
-    if (status == 401 || status == 403) return EndpointFault{status_reason(status, "the endpoint does not let us in; check its bearer and headers")};
-    if (status == 404 || status == 410) return EndpointFault{status_reason(status, "nothing is at this address; is the workflow published and active?")};
+    if (status == 408 || status == 425 || (status >= 500 && status <= 599))
+        return Transient{status_reason(status, "the peer failed"), wait};
+    if (status == 401 || status == 403)
+        return EndpointFault{status_reason(status, "the endpoint does not let us in; check its bearer and headers")};
+    if (status == 404 || status == 410)
+        return EndpointFault{
+            status_reason(status, "nothing is at this address; is the workflow published and active?")};
     if (status == 405) return EndpointFault{status_reason(status, "the address does not take POST")};
-    if (status >= 300 && status <= 399) return EndpointFault{status_reason(status, "redirects are not followed; register the final address")};
+    if (status >= 300 && status <= 399)
+        return EndpointFault{status_reason(status, "redirects are not followed; register the final address")};
     if (status >= 400 && status <= 499) {
         if (rules.retry_rejected) return Transient{status_reason(status, "refused by the peer"), wait};
         return Rejected{status_reason(status, "refused by the peer")};
@@ -80,11 +92,14 @@ DeliveryOutcome classify_answer(const platform::HttpAnswer& answer, const Outcom
 DeliveryOutcome classify_not_sent(const platform::NotSent& failure) {
     using Why = platform::NotSent::Why;
     switch (failure.why) {
-        case Why::denied: return EndpointFault{failure.detail};
-        case Why::tls: return EndpointFault{"TLS: " + failure.detail};
+        case Why::denied:
+            return EndpointFault{failure.detail};
+        case Why::tls:
+            return EndpointFault{"TLS: " + failure.detail};
         case Why::resolve:
         case Why::connect:
-        case Why::write: break;
+        case Why::write:
+            break;
     }
     return Transient{failure.detail, std::nullopt};
 }
@@ -98,7 +113,8 @@ std::optional<Duration> retry_after(std::string_view value, TimePoint now) {
     Duration wait{0};
     if (read.ptr == value.data() + value.size() && read.ec != std::errc::invalid_argument) {
         // Out of range is a long time, not an error.
-        wait = read.ec == std::errc::result_out_of_range || number > 86400 ? Duration{hours{24}} : Duration{seconds{number}};
+        wait = read.ec == std::errc::result_out_of_range || number > 86400 ? Duration{hours{24}}
+                                                                           : Duration{seconds{number}};
     } else {
         const auto date = http_date(value);
         if (!date) return std::nullopt;

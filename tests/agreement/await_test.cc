@@ -2,8 +2,8 @@
 // platform/async.h. Start first, await then.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -33,7 +33,8 @@ std::string awaited(const std::string& text, std::size_t at) {
 
 TEST(Await, TakesNoTemporariesOfClassType) {
     // Durations are numbers in a coat.
-    static const std::regex trivial("(std::chrono::|platform::)?(milliseconds|seconds|microseconds|minutes|hours|Duration)\\{[^{}]*\\}");
+    static const std::regex trivial(
+        "(std::chrono::|platform::)?(milliseconds|seconds|microseconds|minutes|hours|Duration)\\{[^{}]*\\}");
     std::size_t seen = 0;
     for (const auto* room : {"platform", "webhooks", "orchestrator", "api", "cli", "subworkflows"})
         for (const auto& entry : fs::recursive_directory_iterator(fs::path(IMPRESARIO_SOURCE_DIR) / room)) {
@@ -46,10 +47,14 @@ TEST(Await, TakesNoTemporariesOfClassType) {
             for (auto at = text.find("co_await"); at != std::string::npos; at = text.find("co_await", at + 8)) {
                 const auto expression = std::regex_replace(awaited(text, at), trivial, "");
                 ++seen;
-                const bool lambda = expression.find("[&") != std::string::npos || expression.find("[=") != std::string::npos || expression.find("[this") != std::string::npos ||
+                const bool lambda = expression.find("[&") != std::string::npos ||
+                                    expression.find("[=") != std::string::npos ||
+                                    expression.find("[this") != std::string::npos ||
                                     std::regex_search(expression, std::regex("[(,]\\s*\\[[^\\]]*\\]\\s*[({]"));
                 EXPECT_FALSE(lambda || expression.find('{') != std::string::npos)
-                    << entry.path() << ":" << std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1 << ": " << expression.substr(0, 100);
+                    << entry.path() << ":"
+                    << std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1 << ": "
+                    << expression.substr(0, 100);
             }
         }
     EXPECT_GT(seen, 100U);

@@ -12,8 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::map<std::string, int> kFloors{{"domain", 0},   {"platform", 1},  {"priority_queue", 2}, {"resource_manager", 2}, {"webhooks", 2}, {"playbooks", 2}, {"schedules", 2},
-                                         {"alerts", 2},   {"journal", 2},   {"subworkflows", 2},   {"orchestrator", 3},     {"api", 4},      {"cli", 5}};
+const std::map<std::string, int> kFloors{
+    {"domain", 0},   {"platform", 1},     {"priority_queue", 2}, {"resource_manager", 2},
+    {"webhooks", 2}, {"playbooks", 2},    {"schedules", 2},      {"alerts", 2},
+    {"journal", 2},  {"subworkflows", 2}, {"orchestrator", 3},   {"api", 4},
+    {"cli", 5}};
 
 /// data and its thin reader, used by cli and tests only
 const std::set<std::string> kBeside{"migrations"};
@@ -70,7 +73,8 @@ TEST(Floors, ServicesStandOnDomainAndPlatformOnly) {
             for (const auto& include : includes(text_of(path))) {
                 const auto room = include.substr(0, include.find('/'));
                 if (!kFloors.contains(room)) continue;
-                const bool fine = room == "domain" || room == "platform" || include.starts_with("subworkflows/kit/") || include.starts_with(std::string("subworkflows/") + service);
+                const bool fine = room == "domain" || room == "platform" || include.starts_with("subworkflows/kit/") ||
+                                  include.starts_with(std::string("subworkflows/") + service);
                 EXPECT_TRUE(fine) << path << " includes " << include;
             }
 }
@@ -84,8 +88,12 @@ TEST(Floors, SlowHeadersStayInTheirFiles) {
             for (const auto& include : includes(text_of(path))) {
                 if (include.starts_with("boost/beast")) EXPECT_TRUE(beast.contains(relative)) << relative;
                 if (include.starts_with("pqxx/")) EXPECT_TRUE(pqxx.contains(relative)) << relative;
-                if (include.starts_with("nlohmann/")) EXPECT_TRUE(relative.ends_with("_json.cc") || relative == "cli/config.cc" || room == "cli") << relative << ": JSON stays at the edges";
-                if (room == "domain") EXPECT_TRUE(!include.starts_with("boost/") || include == "boost/system/result.hpp") << relative << " includes " << include;
+                if (include.starts_with("nlohmann/"))
+                    EXPECT_TRUE(relative.ends_with("_json.cc") || relative == "cli/config.cc" || room == "cli")
+                        << relative << ": JSON stays at the edges";
+                if (room == "domain")
+                    EXPECT_TRUE(!include.starts_with("boost/") || include == "boost/system/result.hpp")
+                        << relative << " includes " << include;
             }
         }
 }

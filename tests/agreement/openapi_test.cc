@@ -20,7 +20,8 @@ std::set<std::string> registered() {
     const std::string text = stream.str();
     static const std::regex route("route\\(\"([A-Z]+)\", \"([^\"]+)\"");
     std::set<std::string> found;
-    for (std::sregex_iterator at(text.begin(), text.end(), route), end; at != end; ++at) found.insert(std::string((*at)[1]) + " " + std::string((*at)[2]));
+    for (std::sregex_iterator at(text.begin(), text.end(), route), end; at != end; ++at)
+        found.insert(std::string((*at)[1]) + " " + std::string((*at)[2]));
     return found;
 }
 
@@ -50,8 +51,6 @@ TEST(OpenApi, ReferencesExist) {
         EXPECT_TRUE(yaml["components"][std::string((*at)[1])][std::string((*at)[2])]) << (*at)[0];
 }
 
-TEST(OpenApi, IsServedAsJson) {
-    EXPECT_TRUE(impresario::api::openapi_json().starts_with("{\"openapi\":\"3.1.0\""));
-}
+TEST(OpenApi, IsServedAsJson) { EXPECT_TRUE(impresario::api::openapi_json().starts_with("{\"openapi\":\"3.1.0\"")); }
 
 }

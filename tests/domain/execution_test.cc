@@ -13,12 +13,12 @@ using Edge = std::pair<Status, Status>;
 const std::set<Edge>& legal() {
     using enum Status;
     static const std::set<Edge> edges{
-        {queued, analyzing},       {analyzing, queued},        {queued, dispatching},     {dispatching, running},
-        {dispatching, queued},     {dispatching, retrying},    {dispatching, completed},  {dispatching, failed},
-        {dispatching, dead},       {running, completed},       {running, failed},         {running, retrying},
-        {running, dead},           {retrying, dispatching},    {retrying, completed},     {retrying, dead},
-        {dead, queued},            {failed, queued},           {dead, completed},         {failed, completed},
-        {queued, cancelled},       {analyzing, cancelled},     {dispatching, cancelled},  {running, cancelled},
+        {queued, analyzing},   {analyzing, queued},     {queued, dispatching},    {dispatching, running},
+        {dispatching, queued}, {dispatching, retrying}, {dispatching, completed}, {dispatching, failed},
+        {dispatching, dead},   {running, completed},    {running, failed},        {running, retrying},
+        {running, dead},       {retrying, dispatching}, {retrying, completed},    {retrying, dead},
+        {dead, queued},        {failed, queued},        {dead, completed},        {failed, completed},
+        {queued, cancelled},   {analyzing, cancelled},  {dispatching, cancelled}, {running, cancelled},
         {retrying, cancelled},
     };
     return edges;
@@ -28,7 +28,8 @@ TEST(ExecutionMoves, AreExactlyTheTable) {
     for (int from = 0; from < kStatuses; ++from)
         for (int to = 0; to < kStatuses; ++to) {
             const Edge edge{static_cast<Status>(from), static_cast<Status>(to)};
-            EXPECT_EQ(may_move(edge.first, edge.second), legal().contains(edge)) << name(edge.first) << " -> " << name(edge.second);
+            EXPECT_EQ(may_move(edge.first, edge.second), legal().contains(edge))
+                << name(edge.first) << " -> " << name(edge.second);
         }
 }
 
@@ -66,7 +67,8 @@ TEST(ExecutionMoves, AnEndIsNeitherReadyNorDueNorTimed) {
 TEST(ExecutionNames, GoThereAndBack) {
     for (int i = 0; i < kStatuses; ++i) EXPECT_EQ(parse_status(name(static_cast<Status>(i))), static_cast<Status>(i));
     EXPECT_FALSE(parse_status("pending"));
-    for (const auto state : {AttemptState::granted, AttemptState::sending, AttemptState::accepted, AttemptState::unknown, AttemptState::waiting_redelivery, AttemptState::closed})
+    for (const auto state : {AttemptState::granted, AttemptState::sending, AttemptState::accepted,
+                             AttemptState::unknown, AttemptState::waiting_redelivery, AttemptState::closed})
         EXPECT_EQ(parse_attempt_state(name(state)), state);
 }
 
@@ -74,7 +76,8 @@ TEST(ExecutionSlots, WaitingForRedeliveryHoldsNone) {
     Execution e;
     EXPECT_FALSE(e.holds_slot());
     e.attempt = LiveAttempt{};
-    for (const auto state : {AttemptState::granted, AttemptState::sending, AttemptState::accepted, AttemptState::unknown}) {
+    for (const auto state :
+         {AttemptState::granted, AttemptState::sending, AttemptState::accepted, AttemptState::unknown}) {
         e.attempt->state = state;
         EXPECT_TRUE(e.holds_slot()) << name(state);
     }
@@ -87,7 +90,8 @@ TEST(Ids, ReadWhatTheyWrite) {
     ASSERT_TRUE(id);
     EXPECT_EQ(id->text(), "018f3c1e-7b2a-7def-8123-456789abcdef");
     EXPECT_EQ(ExecutionId::parse("018F3C1E-7B2A-7DEF-8123-456789ABCDEF"), id);
-    for (const auto* bad : {"", "018f3c1e", "018f3c1e-7b2a-7def-8123-456789abcdeg", "018f3c1e07b2a-7def-8123-456789abcdef", "018f3c1e-7b2a-7def-8123-456789abcdef0"})
+    for (const auto* bad : {"", "018f3c1e", "018f3c1e-7b2a-7def-8123-456789abcdeg",
+                            "018f3c1e07b2a-7def-8123-456789abcdef", "018f3c1e-7b2a-7def-8123-456789abcdef0"})
         EXPECT_FALSE(ExecutionId::parse(bad)) << bad;
 }
 

@@ -21,11 +21,14 @@ TEST_P(MoneyReads, Exactly) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, MoneyReads,
-                         ::testing::Values(Good{"0", 0, false}, Good{"1", 1000000, false}, Good{"0.1", 100000, false}, Good{"0.000001", 1, false},
-                                           Good{"0.0000001", 1, true}, Good{"0.0000010", 1, false}, Good{"1e-6", 1, false}, Good{"1E-7", 1, true},
-                                           Good{"12.5e2", 1250000000, false}, Good{"1e3", 1000000000, false}, Good{"0.0", 0, false}, Good{"-0", 0, false},
-                                           Good{"0e99999", 0, false}, Good{"1e-400", 1, true}, Good{"9007199254.740993", 9007199254740993, false},
-                                           Good{"1000000000000", 1000000000000000000, false}, Good{"0.123456789", 123457, true}));
+                         ::testing::Values(Good{"0", 0, false}, Good{"1", 1000000, false}, Good{"0.1", 100000, false},
+                                           Good{"0.000001", 1, false}, Good{"0.0000001", 1, true},
+                                           Good{"0.0000010", 1, false}, Good{"1e-6", 1, false}, Good{"1E-7", 1, true},
+                                           Good{"12.5e2", 1250000000, false}, Good{"1e3", 1000000000, false},
+                                           Good{"0.0", 0, false}, Good{"-0", 0, false}, Good{"0e99999", 0, false},
+                                           Good{"1e-400", 1, true}, Good{"9007199254.740993", 9007199254740993, false},
+                                           Good{"1000000000000", 1000000000000000000, false},
+                                           Good{"0.123456789", 123457, true}));
 
 TEST(MoneyReads, RefusesWhatIsNotAnAmount) {
     for (const auto* text : {"", "abc", "1.2.3", "0x10", "NaN", "Infinity", "1e", "1e+", "e5", ".", "--1", "1 "}) {

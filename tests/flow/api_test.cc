@@ -18,19 +18,28 @@ TEST(Api, BadInputIsNamedAndStoresNothing) {
         int status;
         const char* pointer;
     };
-    for (const auto& bad : {Bad{R"({"workflow_type":"nope"})", 422, "/workflow_type"}, Bad{R"({})", 422, "/workflow_type"}, Bad{R"({"workflow_type":7})", 422, "/workflow_type"},
-                            Bad{R"({"workflow_type":"seo_monitor","priority":101})", 422, "/priority"}, Bad{R"({"workflow_type":"seo_monitor","priority":"urgent"})", 422, "/priority"},
-                            Bad{R"({"workflow_type":"seo_monitor","priority":1.5})", 422, "/priority"}, Bad{R"({"workflow_type":"seo_monitor","scheduled_at":"tomorrow"})", 422, "/scheduled_at"},
-                            Bad{R"({"workflow_type":"seo_monitor","inptu":{}})", 422, "/inptu"}, Bad{R"({"workflow_type":"seo_monitor","context":[]})", 422, "/context"},
-                            Bad{R"({"workflow_type":"seo_monitor","batch_id":"x"})", 422, "/batch_id"}, Bad{R"({"workflow_type":"seo_monitor","input":{"a":["x\u0000"]}})", 422, "/input/a/0"},
-                            Bad{R"({"workflow_type":"seo_monitor","input":{"a":1E100000}})", 422, "/input/a"}, Bad{R"({"workflow_type":"seo_monitor","input":{"\ud800":1}})", 422, "/input"},
+    for (const auto& bad : {Bad{R"({"workflow_type":"nope"})", 422, "/workflow_type"},
+                            Bad{R"({})", 422, "/workflow_type"}, Bad{R"({"workflow_type":7})", 422, "/workflow_type"},
+                            Bad{R"({"workflow_type":"seo_monitor","priority":101})", 422, "/priority"},
+                            Bad{R"({"workflow_type":"seo_monitor","priority":"urgent"})", 422, "/priority"},
+                            Bad{R"({"workflow_type":"seo_monitor","priority":1.5})", 422, "/priority"},
+                            Bad{R"({"workflow_type":"seo_monitor","scheduled_at":"tomorrow"})", 422, "/scheduled_at"},
+                            Bad{R"({"workflow_type":"seo_monitor","inptu":{}})", 422, "/inptu"},
+                            Bad{R"({"workflow_type":"seo_monitor","context":[]})", 422, "/context"},
+                            Bad{R"({"workflow_type":"seo_monitor","batch_id":"x"})", 422, "/batch_id"},
+                            Bad{R"({"workflow_type":"seo_monitor","input":{"a":["x\u0000"]}})", 422, "/input/a/0"},
+                            Bad{R"({"workflow_type":"seo_monitor","input":{"a":1E100000}})", 422, "/input/a"},
+                            Bad{R"({"workflow_type":"seo_monitor","input":{"\ud800":1}})", 422, "/input"},
                             Bad{R"([])", 422, ""}, Bad{R"({"a":)", 400, "/a"}}) {
-        const auto reply = request(hub.hub->port(), "POST", "/v1/executions", {{"authorization", "Bearer " + hub.key}}, bad.body);
+        const auto reply =
+            request(hub.hub->port(), "POST", "/v1/executions", {{"authorization", "Bearer " + hub.key}}, bad.body);
         EXPECT_EQ(reply.status, bad.status) << bad.body << " " << reply.body;
         EXPECT_EQ(reply.headers.at("content-type"), "application/problem+json");
         EXPECT_EQ(pointer_of(reply), bad.pointer) << bad.body;
     }
-    const auto batch = hub.api("POST", "/v1/executions/batch", {{"executions", {{{"workflow_type", "seo_monitor"}}, {{"workflow_type", "seo_monitor"}, {"priority", -1}}}}});
+    const auto batch = hub.api(
+        "POST", "/v1/executions/batch",
+        {{"executions", {{{"workflow_type", "seo_monitor"}}, {{"workflow_type", "seo_monitor"}, {"priority", -1}}}}});
     EXPECT_EQ(batch.status, 422);
     EXPECT_EQ(pointer_of(batch), "/executions/1/priority");
     EXPECT_EQ(hub.database.value("select count(*) from executions"), "0");
@@ -46,12 +55,20 @@ TEST(Api, LimitsAndFraming) {
         return answer.substr(0, answer.find("\r\n"));
     };
     EXPECT_EQ(first_line("nonsense\r\n\r\n"), "HTTP/1.1 400 Bad Request");
-    EXPECT_EQ(first_line("POST /v1/executions HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"), "HTTP/1.1 400 Bad Request");
-    EXPECT_EQ(first_line("POST /v1/executions HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello"), "HTTP/1.1 400 Bad Request");
-    EXPECT_EQ(first_line("POST /v1/executions HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n"), "HTTP/1.1 400 Bad Request");
-    EXPECT_EQ(first_line("GET /livez HTTP/1.1\r\nx: " + std::string(20000, 'y') + "\r\n\r\n").substr(0, 12), "HTTP/1.1 431");
+    EXPECT_EQ(first_line("POST /v1/executions HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: "
+                         "chunked\r\n\r\n0\r\n\r\n"),
+              "HTTP/1.1 400 Bad Request");
+    EXPECT_EQ(
+        first_line("POST /v1/executions HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello"),
+        "HTTP/1.1 400 Bad Request");
+    EXPECT_EQ(first_line("POST /v1/executions HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n"),
+              "HTTP/1.1 400 Bad Request");
+    EXPECT_EQ(first_line("GET /livez HTTP/1.1\r\nx: " + std::string(20000, 'y') + "\r\n\r\n").substr(0, 12),
+              "HTTP/1.1 431");
     // Two requests in one go get two answers, in order.
-    const auto both = raw_exchange(hub.hub->port(), "GET /livez HTTP/1.1\r\nhost: x\r\n\r\nGET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    const auto both = raw_exchange(
+        hub.hub->port(),
+        "GET /livez HTTP/1.1\r\nhost: x\r\n\r\nGET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
     EXPECT_EQ(both.find("HTTP/1.1 200"), 0U);
     EXPECT_NE(both.find("HTTP/1.1 200", 5), std::string::npos);
     EXPECT_EQ(hub.api("DELETE", "/v1/executions").status, 405);
@@ -66,14 +83,16 @@ TEST(Api, KeysHaveRoles) {
     const auto viewer = hub.make_key("viewer", "viewer");
     const auto submitter = hub.make_key("submitter", "submitter");
     const auto operators = hub.make_key("operator", "operator");
-    const auto ask = [&](const std::string& key, const std::string& method, const std::string& path, const std::string& body = "") {
+    const auto ask = [&](const std::string& key, const std::string& method, const std::string& path,
+                         const std::string& body = "") {
         std::vector<std::pair<std::string, std::string>> headers;
         if (!key.empty()) headers.emplace_back("authorization", "Bearer " + key);
         return request(hub.hub->port(), method, path, headers, body).status;
     };
     EXPECT_EQ(ask("", "GET", "/v1/executions"), 401);
     EXPECT_EQ(ask("imp_wrong", "GET", "/v1/executions"), 401);
-    ASSERT_TRUE(eventually([&] { return ask(operators, "GET", "/v1/executions") == 200; })) << "a new key is known within a second";
+    ASSERT_TRUE(eventually([&] { return ask(operators, "GET", "/v1/executions") == 200; }))
+        << "a new key is known within a second";
     EXPECT_EQ(ask(viewer, "GET", "/v1/executions"), 200);
     EXPECT_EQ(ask(viewer, "POST", "/v1/executions", R"({"workflow_type":"work"})"), 403);
     EXPECT_EQ(ask(submitter, "POST", "/v1/executions", R"({"workflow_type":"work"})"), 201);
@@ -81,8 +100,10 @@ TEST(Api, KeysHaveRoles) {
     EXPECT_EQ(ask(operators, "POST", "/v1/pause", "{}"), 200);
     EXPECT_EQ(ask(operators, "PUT", "/v1/workflow-types/x", "{}"), 403);
     EXPECT_EQ(ask(hub.key, "PUT", "/v1/workflow-types/x", "{}"), 201);
-    for (const auto* open : {"/livez", "/readyz", "/openapi.json", "/metrics"}) EXPECT_EQ(ask("", "GET", open), 200) << open;
-    EXPECT_EQ(hub.database.value("select count(*) from api_keys where hash::text like '%" + viewer + "%'"), "0") << "only hashes are stored";
+    for (const auto* open : {"/livez", "/readyz", "/openapi.json", "/metrics"})
+        EXPECT_EQ(ask("", "GET", open), 200) << open;
+    EXPECT_EQ(hub.database.value("select count(*) from api_keys where hash::text like '%" + viewer + "%'"), "0")
+        << "only hashes are stored";
     hub.database.run("update api_keys set revoked_at = now() where name = 'viewer'");
     ASSERT_TRUE(eventually([&] { return ask(viewer, "GET", "/v1/executions") == 401; }));
 }
@@ -91,7 +112,8 @@ TEST(Api, S05TheSameRequestTwice) {
     HubFixture hub;
     const std::string body = R"({"workflow_type":"seo_monitor","input":{"a":1}})";
     const auto post = [&](const std::string& key, const std::string& text, const std::string& api_key) {
-        return request(hub.hub->port(), "POST", "/v1/executions", {{"authorization", "Bearer " + api_key}, {"idempotency-key", key}}, text);
+        return request(hub.hub->port(), "POST", "/v1/executions",
+                       {{"authorization", "Bearer " + api_key}, {"idempotency-key", key}}, text);
     };
     const auto first = post("\"a1\"", body, hub.key);
     const auto again = post("\"a1\"", body, hub.key);
@@ -102,7 +124,9 @@ TEST(Api, S05TheSameRequestTwice) {
     EXPECT_EQ(reused.status, 422);
     EXPECT_EQ(reused.json()["type"], "/problems/idempotency-key-reused");
     const auto other = hub.make_key("submitter", "other");
-    ASSERT_TRUE(eventually([&] { return request(hub.hub->port(), "GET", "/v1/queue", {{"authorization", "Bearer " + other}}).status == 200; }));
+    ASSERT_TRUE(eventually([&] {
+        return request(hub.hub->port(), "GET", "/v1/queue", {{"authorization", "Bearer " + other}}).status == 200;
+    }));
     const auto separate = post("\"a1\"", body, other);
     EXPECT_EQ(separate.status, 201);
     EXPECT_NE(separate.body, first.body);
@@ -123,7 +147,8 @@ TEST(Api, S05TheSameRequestTwice) {
     const auto before_kill = post("kept", body, hub.key);
     hub.hub->kill();
     hub.start();
-    EXPECT_EQ(post("kept", body, hub.key).body, before_kill.body) << "the answer may have been lost, the execution was not";
+    EXPECT_EQ(post("kept", body, hub.key).body, before_kill.body)
+        << "the answer may have been lost, the execution was not";
     EXPECT_EQ(hub.database.value("select count(*) from executions"), "4");
 }
 
@@ -138,13 +163,20 @@ TEST(Api, S08CancellingGivesItsSlotToTheNext) {
     ASSERT_TRUE(hub.await(running.execution_id(), [](const Json& e) { return e["status"] == "running"; }));
     std::vector<int> answers(20);
     std::vector<std::thread> threads;
-    for (auto& answer : answers) threads.emplace_back([&] { answer = hub.api("POST", "/v1/executions/" + running.execution_id() + "/cancel", {{"reason", "not needed"}}).status; });
+    for (auto& answer : answers)
+        threads.emplace_back([&] {
+            answer = hub.api("POST", "/v1/executions/" + running.execution_id() + "/cancel", {{"reason", "not needed"}})
+                         .status;
+        });
     for (auto& thread : threads) thread.join();
     for (const int answer : answers) EXPECT_TRUE(answer == 200 || answer == 409) << answer;
     ASSERT_TRUE(peer.wait_for(3)) << "one new one starts";
-    EXPECT_EQ(Peer::call_back(running, {{"status", "completed"}}).status, 409) << "a later callback is refused and recorded";
+    EXPECT_EQ(Peer::call_back(running, {{"status", "completed"}}).status, 409)
+        << "a later callback is refused and recorded";
     EXPECT_EQ(hub.status(running.execution_id()), "cancelled");
-    ASSERT_TRUE(peer.wait_until([](const std::vector<Asked>& asked) { return std::any_of(asked.begin(), asked.end(), [](const Asked& each) { return each.method == "DELETE"; }); })) << "the peer is told";
+    ASSERT_TRUE(peer.wait_until([](const std::vector<Asked>& asked) {
+        return std::any_of(asked.begin(), asked.end(), [](const Asked& each) { return each.method == "DELETE"; });
+    })) << "the peer is told";
     // A queued one is never sent.
     const std::string queued = ids[9];
     EXPECT_EQ(hub.api("POST", "/v1/executions/" + queued + "/cancel").status, 200);
@@ -180,9 +212,12 @@ TEST(Api, S08CancelAndCallbackAtOnceEndOnce) {
         for (const auto& id : ids) {
             const auto end = hub.await_end(id);
             EXPECT_TRUE(end["status"] == "completed" || end["status"] == "cancelled") << "round " << round;
-            EXPECT_EQ(hub.database.value("select count(*) from events where stream_id = '" + id + "' and type in ('execution.completed', 'execution.cancelled')"), "1");
+            EXPECT_EQ(hub.database.value("select count(*) from events where stream_id = '" + id +
+                                         "' and type in ('execution.completed', 'execution.cancelled')"),
+                      "1");
         }
-        EXPECT_EQ(hub.database.value("select count(*) from executions where timeout_at is not null"), "0") << "slots in use return to 0";
+        EXPECT_EQ(hub.database.value("select count(*) from executions where timeout_at is not null"), "0")
+            << "slots in use return to 0";
     }
     // And the lane still runs two at once.
     const auto before = peer.count();
@@ -201,7 +236,8 @@ TEST(Api, ListsHavePagesAndFilters) {
     std::string cursor;
     int pages = 0;
     do {
-        const auto page = hub.get("/v1/executions?limit=10&batch_id=" + batch_id + (cursor.empty() ? "" : "&cursor=" + cursor));
+        const auto page =
+            hub.get("/v1/executions?limit=10&batch_id=" + batch_id + (cursor.empty() ? "" : "&cursor=" + cursor));
         for (const auto& each : page["executions"]) EXPECT_TRUE(seen.insert(each["execution_id"]).second);
         cursor = page["next_cursor"].is_null() ? "" : page["next_cursor"].get<std::string>();
         ++pages;
@@ -226,7 +262,8 @@ TEST(Api, ManyDeadLettersAreRetriedByFilter) {
     EXPECT_EQ(hub.api("POST", "/v1/dead-letters/" + ids[0] + "/discard").status, 200);
     EXPECT_EQ(hub.api("POST", "/v1/dead-letters/retry", Json::object()).status, 422) << "not everything by accident";
     peer.set_script([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})"}; });
-    const auto retried = hub.api("POST", "/v1/dead-letters/retry", {{"workflow_type", "rejecting"}, {"reason", "rejected_by_peer"}});
+    const auto retried =
+        hub.api("POST", "/v1/dead-letters/retry", {{"workflow_type", "rejecting"}, {"reason", "rejected_by_peer"}});
     EXPECT_EQ(retried.json()["retried"], 4) << retried.body;
     for (std::size_t i = 1; i < ids.size(); ++i) EXPECT_EQ(hub.await_end(ids[i])["status"], "completed");
     EXPECT_EQ(hub.status(ids[0]), "dead");
@@ -261,16 +298,22 @@ TEST(Api, ConfigurationMistakesAreAllListed) {
     const std::string file = "/tmp/impresario-bad-" + std::to_string(getpid()) + ".toml";
     {
         FILE* out = std::fopen(file.c_str(), "w");
-        std::fputs("[database]\nconnections = 50\n[http]\nport = 99999\nprot = 1\n[egress]\nallow = [\"10.0.0.0/99\"]\n[hub]\nkey = \"short\"\nlease_seconds = 2\nheartbeat_ms = 5000\n[nonsense]\na = 1\n[[workflow_types]]\nname = \"x\"\ntimeout_seconds = 0\n", out);
+        std::fputs(
+            "[database]\nconnections = 50\n[http]\nport = 99999\nprot = 1\n[egress]\nallow = "
+            "[\"10.0.0.0/99\"]\n[hub]\nkey = \"short\"\nlease_seconds = 2\nheartbeat_ms = 5000\n[nonsense]\na = "
+            "1\n[[workflow_types]]\nname = \"x\"\ntimeout_seconds = 0\n",
+            out);
         std::fclose(out);
     }
     platform::ProcessSettings settings;
     settings.command = {IMPRESARIO_BINARY, "serve", "--config", file};
-    settings.environment = {{"IMPRESARIO_DATABASE_URL", ""}, {"IMPRESARIO_HUB_KEY", ""}, {"IMPRESARIO_HUB_KEY_FILE", ""}};
+    settings.environment = {
+        {"IMPRESARIO_DATABASE_URL", ""}, {"IMPRESARIO_HUB_KEY", ""}, {"IMPRESARIO_HUB_KEY_FILE", ""}};
     const auto finished = platform::run_command(settings);
     unlink(file.c_str());
     EXPECT_EQ(finished.status, 2);
-    for (const auto* expected : {"database.url", "database.connections", "http.port", "http.prot", "egress.allow", "hub.key", "hub.heartbeat_ms", "nonsense", "/timeout_seconds"})
+    for (const auto* expected : {"database.url", "database.connections", "http.port", "http.prot", "egress.allow",
+                                 "hub.key", "hub.heartbeat_ms", "nonsense", "/timeout_seconds"})
         EXPECT_NE(finished.output.find(expected), std::string::npos) << expected << "\n" << finished.output;
 }
 

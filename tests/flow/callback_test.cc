@@ -26,20 +26,29 @@ class Running {
 
 TEST(Callback, S01AFailureReportThatTheDatabaseCannotStore) {
     Running run;
-    const auto answer = Peer::call_back_raw(run.asked, R"({"status":"failed","error_data":{"message":"a\u0000b"},"result_data":{"\ud800":["\udfff",1E100000]}})", run.asked.token());
+    const auto answer = Peer::call_back_raw(
+        run.asked,
+        R"({"status":"failed","error_data":{"message":"a\u0000b"},"result_data":{"\ud800":["\udfff",1E100000]}})",
+        run.asked.token());
     EXPECT_EQ(answer.status, 200) << answer.body;
     EXPECT_EQ(answer.json()["sanitised"], true);
     const auto end = run.hub.await_end(run.id);
     EXPECT_EQ(end["status"], "failed");
-    EXPECT_EQ(end["error_data"]["message"], "a\xEF\xBF\xBD" "b");
+    EXPECT_EQ(end["error_data"]["message"],
+              "a\xEF\xBF\xBD"
+              "b");
     EXPECT_EQ(end["result_data"]["\xEF\xBF\xBD"][1], "1E100000");
     EXPECT_EQ(end["sanitised"], true);
-    EXPECT_EQ(run.hub.database.value("select error_data ->> 'message' from workflow_orchestration where execution_id = '" + run.id + "'"), "a\xEF\xBF\xBD" "b");
+    EXPECT_EQ(run.hub.database.value(
+                  "select error_data ->> 'message' from workflow_orchestration where execution_id = '" + run.id + "'"),
+              "a\xEF\xBF\xBD"
+              "b");
 }
 
 TEST(Callback, S01BytesThatAreNoTextCanBeSentAgain) {
     Running run;
-    const auto refused = Peer::call_back_raw(run.asked, "{\"status\":\"completed\",\"result_data\":\"\xff\xfe\"}", run.asked.token());
+    const auto refused =
+        Peer::call_back_raw(run.asked, "{\"status\":\"completed\",\"result_data\":\"\xff\xfe\"}", run.asked.token());
     EXPECT_EQ(refused.status, 400);
     EXPECT_EQ(run.hub.status(run.id), "running");
     EXPECT_EQ(Peer::call_back(run.asked, {{"status", "completed"}}).status, 200);
@@ -51,7 +60,8 @@ TEST(Callback, S03TheSameTwentyTimesAtOnce) {
     const std::string body = R"({"status":"completed","result_data":{"x":1},"metrics":{"cost_usd":0.25}})";
     std::vector<Reply> replies(20);
     std::vector<std::thread> threads;
-    for (auto& reply : replies) threads.emplace_back([&] { reply = Peer::call_back_raw(run.asked, body, run.asked.token()); });
+    for (auto& reply : replies)
+        threads.emplace_back([&] { reply = Peer::call_back_raw(run.asked, body, run.asked.token()); });
     for (auto& thread : threads) thread.join();
     int fresh = 0;
     std::set<std::string> bodies;
@@ -73,7 +83,11 @@ TEST(Callback, S03AContradictionChangesNothing) {
     std::vector<Reply> replies(20);
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < replies.size(); ++i)
-        threads.emplace_back([&, i] { replies[i] = Peer::call_back(run.asked, i % 2 ? Json{{"status", "completed"}, {"metrics", {{"cost_usd", 1}}}} : Json{{"status", "failed"}, {"metrics", {{"cost_usd", 1}}}}); });
+        threads.emplace_back([&, i] {
+            replies[i] =
+                Peer::call_back(run.asked, i % 2 ? Json{{"status", "completed"}, {"metrics", {{"cost_usd", 1}}}}
+                                                 : Json{{"status", "failed"}, {"metrics", {{"cost_usd", 1}}}});
+        });
     for (auto& thread : threads) thread.join();
     const std::string end = run.hub.status(run.id);
     ASSERT_TRUE(end == "completed" || end == "failed");
@@ -104,7 +118,8 @@ TEST(Callback, ForgedTokensLearnNothing) {
     const auto others = Peer::call_back_raw(run.asked, body, other.asked.token());
     const auto api_key = Peer::call_back_raw(run.asked, body, run.hub.key);
     Asked unknown = run.asked;
-    unknown.json["callback_url"] = "http://127.0.0.1:" + std::to_string(run.hub.hub->port()) + "/v1/callbacks/00000000-0000-7000-8000-000000000000";
+    unknown.json["callback_url"] = "http://127.0.0.1:" + std::to_string(run.hub.hub->port()) +
+                                   "/v1/callbacks/00000000-0000-7000-8000-000000000000";
     const auto missing = Peer::call_back_raw(unknown, body, run.asked.token());
     for (const auto* reply : {&wrong, &none, &others, &api_key, &missing}) {
         EXPECT_EQ(reply->status, 401);
@@ -118,7 +133,10 @@ TEST(Callback, WrongFieldsAreNamed) {
     const auto reply = Peer::call_back(run.asked, {{"status", "completed"}, {"metrics", {{"cost_usd", -1}}}});
     EXPECT_EQ(reply.status, 422);
     EXPECT_EQ(reply.json()["errors"][0]["pointer"], "/metrics/cost_usd");
-    EXPECT_EQ(Peer::call_back(run.asked, {{"status", "completed"}, {"execution_id", "00000000-0000-7000-8000-000000000000"}}).status, 422);
+    EXPECT_EQ(
+        Peer::call_back(run.asked, {{"status", "completed"}, {"execution_id", "00000000-0000-7000-8000-000000000000"}})
+            .status,
+        422);
     EXPECT_EQ(Peer::call_back(run.asked, {{"status", "partial"}}).json()["errors"][0]["pointer"], "/items");
     EXPECT_EQ(run.hub.status(run.id), "running");
 }
@@ -128,7 +146,8 @@ TEST(Callback, HeartbeatsShowProgressAndMoveTheDeadline) {
     const auto first = run.hub.execution(run.id)["timeout_at"].get<std::string>();
     for (int i = 1; i <= 6; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds{500});  // time itself is what this is about
-        const auto reply = Peer::call_back(run.asked, {{"status", "running"}, {"progress", {{"done", i}, {"total", 6}, {"message", "going"}}}});
+        const auto reply = Peer::call_back(
+            run.asked, {{"status", "running"}, {"progress", {{"done", i}, {"total", 6}, {"message", "going"}}}});
         ASSERT_EQ(reply.status, 200) << reply.body;
     }
     const auto view = run.hub.execution(run.id);
@@ -149,7 +168,10 @@ TEST(Callback, ACallbackMayComeBeforeTheTriggerIsAnswered) {
     const auto end = hub.await_end(hub.enqueue("eager"));
     EXPECT_EQ(end["status"], "completed");
     EXPECT_EQ(early.status, 200);
-    ASSERT_TRUE(eventually([&] { return hub.get("/v1/executions/" + end["execution_id"].get<std::string>() + "/deliveries")["deliveries"].size() == 1; })) << "the delivery is logged all the same";
+    ASSERT_TRUE(eventually([&] {
+        return hub.get("/v1/executions/" + end["execution_id"].get<std::string>() + "/deliveries")["deliveries"]
+                   .size() == 1;
+    })) << "the delivery is logged all the same";
 }
 
 TEST(Callback, APartialResultBecomesAChildOfTheFailedItems) {
@@ -158,8 +180,13 @@ TEST(Callback, APartialResultBecomesAChildOfTheFailedItems) {
     hub.register_type("batchy", peer.url(), {{"retry_policy", quick_retries(2)}});
     const auto id = hub.enqueue("batchy", {{"items", {"a", "b", "c"}}}, {{"context", {{"team", "seo"}}}});
     ASSERT_TRUE(peer.wait_for(1));
-    const Json items = {{{"key", "a"}, {"status", "completed"}}, {{"key", "b"}, {"status", "failed"}, {"error", "too long"}}, {{"key", "c"}, {"status", "completed"}}};
-    EXPECT_EQ(Peer::call_back(peer.asked()[0], {{"status", "partial"}, {"result_data", {{"good", 2}}}, {"items", items}}).status, 200);
+    const Json items = {{{"key", "a"}, {"status", "completed"}},
+                        {{"key", "b"}, {"status", "failed"}, {"error", "too long"}},
+                        {{"key", "c"}, {"status", "completed"}}};
+    EXPECT_EQ(
+        Peer::call_back(peer.asked()[0], {{"status", "partial"}, {"result_data", {{"good", 2}}}, {"items", items}})
+            .status,
+        200);
     ASSERT_TRUE(peer.wait_for(2));
     const auto child = peer.asked()[1];
     EXPECT_NE(child.execution_id(), id);
@@ -182,7 +209,9 @@ TEST(Callback, APartialChildThatFailsEndsItsParentWithTheGoodOnesKept) {
     hub.register_type("batchy", peer.url(), {{"retry_policy", quick_retries(1)}});
     const auto id = hub.enqueue("batchy");
     ASSERT_TRUE(peer.wait_for(1));
-    Peer::call_back(peer.asked()[0], {{"status", "partial"}, {"items", {{{"key", "a"}, {"status", "completed"}}, {{"key", "b"}, {"status", "failed"}}}}});
+    Peer::call_back(peer.asked()[0],
+                    {{"status", "partial"},
+                     {"items", {{{"key", "a"}, {"status", "completed"}}, {{"key", "b"}, {"status", "failed"}}}}});
     ASSERT_TRUE(peer.wait_for(2));
     Peer::call_back(peer.asked()[1], {{"status", "failed"}, {"error_data", {{"message", "still too long"}}}});
     const auto end = hub.await_end(id);

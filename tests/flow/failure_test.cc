@@ -58,7 +58,9 @@ TEST(Failure, S04ARejectionGoesToTheDeadLettersAtOnce) {
 TEST(Failure, S04AnEndpointAtFaultHoldsTheLaneAndLosesNothing) {
     HubFixture hub;
     std::atomic<bool> open{false};
-    Peer peer([&](const Asked&) { return open ? Behaviour{200, R"({"status":"completed","result_data":1})"} : Behaviour{403, "not yet"}; });
+    Peer peer([&](const Asked&) {
+        return open ? Behaviour{200, R"({"status":"completed","result_data":1})"} : Behaviour{403, "not yet"};
+    });
     hub.register_type("locked", peer.url());
     Json batch = Json::array();
     for (int i = 0; i < 100; ++i) batch.push_back({{"workflow_type", "locked"}, {"input", {{"i", i}}}});
@@ -75,7 +77,8 @@ TEST(Failure, S04AnEndpointAtFaultHoldsTheLaneAndLosesNothing) {
     EXPECT_EQ(hub.get("/v1/dead-letters")["dead_letters"].size(), 0U);
     ASSERT_TRUE(eventually([&] { return hub.get("/v1/state")["current_state"] == "COOLDOWN"; }));
     open = true;
-    ASSERT_TRUE(eventually([&] { return hub.get("/v1/executions?status=completed&limit=500")["executions"].size() == 100U; }, 40));
+    ASSERT_TRUE(eventually(
+        [&] { return hub.get("/v1/executions?status=completed&limit=500")["executions"].size() == 100U; }, 40));
     const auto executions_page = hub.get("/v1/executions?limit=500");
     for (const auto& each : executions_page["executions"]) EXPECT_EQ(each["retry_count"], 0) << "waiting was no try";
 }
@@ -106,11 +109,13 @@ TEST(Failure, APeerThatIsNotThereIsTriedAgain) {
         Peer gone;
         port = gone.port();
     }
-    hub.register_type("absent", "http://127.0.0.1:" + std::to_string(port) + "/run", {{"retry_policy", quick_retries(1)}});
+    hub.register_type("absent", "http://127.0.0.1:" + std::to_string(port) + "/run",
+                      {{"retry_policy", quick_retries(1)}});
     const auto end = hub.await_end(hub.enqueue("absent"));
     EXPECT_EQ(end["status"], "dead");
     EXPECT_EQ(end["reason"], "attempts_exhausted");
-    const auto deliveries = hub.get("/v1/executions/" + end["execution_id"].get<std::string>() + "/deliveries")["deliveries"];
+    const auto deliveries =
+        hub.get("/v1/executions/" + end["execution_id"].get<std::string>() + "/deliveries")["deliveries"];
     EXPECT_EQ(deliveries.size(), 2U);
     EXPECT_TRUE(deliveries[0]["status"].is_null());
 }
@@ -126,11 +131,13 @@ TEST(Failure, AnAnswerThatNeverCameIsUnknownAndNotSentAgain) {
         });
         hub.register_type("silent", peer.url(), {{"timeout_seconds", 60}, {"retry_policy", quick_retries(3)}});
         const auto id = hub.enqueue("silent");
-        ASSERT_TRUE(hub.await(id, [](const Json& e) { return e["attempt"].is_object() && e["attempt"]["state"] == "unknown"; }));
+        ASSERT_TRUE(hub.await(
+            id, [](const Json& e) { return e["attempt"].is_object() && e["attempt"]["state"] == "unknown"; }));
         EXPECT_EQ(hub.status(id), "running") << "it may be running and costing money";
         EXPECT_EQ(peer.count(), 1U);
         // It was running after all.
-        EXPECT_EQ(Peer::call_back(peer.asked()[0], {{"status", "completed"}, {"result_data", "late but true"}}).status, 200);
+        EXPECT_EQ(Peer::call_back(peer.asked()[0], {{"status", "completed"}, {"result_data", "late but true"}}).status,
+                  200);
         EXPECT_EQ(hub.await_end(id)["status"], "completed");
         EXPECT_EQ(peer.count(), 1U);
     }
@@ -151,7 +158,8 @@ TEST(Failure, ADeduplicatingPeerGetsTheSameDeliveryAgainAtOnce) {
     ASSERT_TRUE(peer.wait_for(1));
     Peer::call_back(peer.asked()[0], {{"status", "completed"}});
     hub.await_end(first);
-    ASSERT_TRUE(eventually([&] { return hub.get("/v1/workflow-types/careful")["endpoints"][0]["learnt_deduplicates"] == true; }));
+    ASSERT_TRUE(eventually(
+        [&] { return hub.get("/v1/workflow-types/careful")["endpoints"][0]["learnt_deduplicates"] == true; }));
     const auto second = hub.enqueue("careful");
     ASSERT_TRUE(peer.wait_for(3));
     EXPECT_EQ(peer.asked()[1].webhook_id(), peer.asked()[2].webhook_id());
@@ -179,7 +187,8 @@ TEST(Failure, RedirectsAreNotFollowed) {
     Peer peer([&](const Asked&) { return Behaviour{302, "", {{"Location", elsewhere.url()}}}; });
     hub.register_type("moved", peer.url());
     const auto id = hub.enqueue("moved");
-    ASSERT_TRUE(hub.await(id, [](const Json& e) { return e["waiting_for"].is_object() && e["waiting_for"]["kind"] == "endpoint"; }));
+    ASSERT_TRUE(hub.await(
+        id, [](const Json& e) { return e["waiting_for"].is_object() && e["waiting_for"]["kind"] == "endpoint"; }));
     EXPECT_EQ(elsewhere.count(), 0U);
 }
 

@@ -16,12 +16,15 @@ namespace {
 int terminal_events(const HubFixture& hub, const std::string& id) {
     int count = 0;
     for (const auto& type : hub.event_types(id))
-        if (type == "execution.completed" || type == "execution.failed" || type == "execution.dead" || type == "execution.cancelled") ++count;
+        if (type == "execution.completed" || type == "execution.failed" || type == "execution.dead" ||
+            type == "execution.cancelled")
+            ++count;
     return count;
 }
 
 bool numbers_without_gaps(const HubFixture& hub, const std::string& id) {
-    return hub.database.value("select count(*) = max(seq) and min(seq) = 1 from events where stream_id = '" + id + "'") == "t";
+    return hub.database.value("select count(*) = max(seq) and min(seq) = 1 from events where stream_id = '" + id +
+                              "'") == "t";
 }
 
 TEST(Kill, AfterTheEnqueueWasCommitted) {
@@ -75,9 +78,11 @@ class Unreachable {
 TEST(Kill, AfterTheClaimBeforeAnythingLeft) {
     HubFixture hub;
     Unreachable hole;
-    hub.register_type("work", "http://127.0.0.1:" + std::to_string(hole.port) + "/run", {{"timeout_seconds", 3}, {"retry_policy", quick_retries(2)}});
+    hub.register_type("work", "http://127.0.0.1:" + std::to_string(hole.port) + "/run",
+                      {{"timeout_seconds", 3}, {"retry_policy", quick_retries(2)}});
     const auto id = hub.enqueue("work");
-    ASSERT_TRUE(hub.await(id, [](const Json& e) { return e["attempt"].is_object() && e["attempt"]["state"] == "sending"; }));
+    ASSERT_TRUE(
+        hub.await(id, [](const Json& e) { return e["attempt"].is_object() && e["attempt"]["state"] == "sending"; }));
     hub.hub->kill();
     Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})"}; });
     hub.start();
@@ -101,7 +106,9 @@ TEST(Kill, InTheMiddleOfTheRequest) {
     ASSERT_TRUE(peer.wait_for(1));
     hub.hub->kill();
     hub.start();
-    ASSERT_TRUE(hub.await(id, [](const Json& e) { return e["attempt"].is_object() && e["attempt"]["state"] == "unknown"; }, 30)) << "taken over within two leases";
+    ASSERT_TRUE(hub.await(
+        id, [](const Json& e) { return e["attempt"].is_object() && e["attempt"]["state"] == "unknown"; }, 30))
+        << "taken over within two leases";
     EXPECT_EQ(Peer::call_back(peer.asked()[0], {{"status", "completed"}, {"result_data", "survived"}}).status, 200);
     EXPECT_EQ(hub.await_end(id)["result_data"], "survived");
     EXPECT_EQ(peer.count(), 1U) << "what may have begun is not sent again";
@@ -124,7 +131,11 @@ TEST(Kill, BeforeTheCallbackWasCommitted) {
         tx.run("select 1 from executions where execution_id = '" + id + "' for update");
         // The hub is now in the transaction and waits for this row.
         sender = std::thread([&] { lost = Peer::call_back_raw(asked, body, asked.token()); });
-        ASSERT_TRUE(eventually([&] { return hub.database.value("select count(*) from pg_stat_activity where application_name = 'impresario' and wait_event_type = 'Lock' and datname = current_database()") != "0"; }));
+        ASSERT_TRUE(eventually([&] {
+            return hub.database.value(
+                       "select count(*) from pg_stat_activity where application_name = 'impresario' and "
+                       "wait_event_type = 'Lock' and datname = current_database()") != "0";
+        }));
         hub.hub->kill();
     });
     sender.join();
@@ -190,7 +201,8 @@ TEST(Kill, S07AKeyIsFreedWhenItsHolderWasLost) {
         if (silent_first-- > 0) behaviour.silent = true;
         return behaviour;
     });
-    hub.register_type("keyed", peer.url(), {{"concurrency_key", "/k"}, {"retry_policy", "none"}, {"timeout_seconds", 4}});
+    hub.register_type("keyed", peer.url(),
+                      {{"concurrency_key", "/k"}, {"retry_policy", "none"}, {"timeout_seconds", 4}});
     std::vector<std::string> ids;
     for (int i = 0; i < 3; ++i) ids.push_back(hub.enqueue("keyed", {{"k", "k"}, {"i", i}}));
     ASSERT_TRUE(peer.wait_for(1));
@@ -207,7 +219,11 @@ TEST(Kill, S07AnAcceptedOneEndsByItsDeadlineOrItsCallback) {
     for (const bool calls_back : {false, true}) {
         HubFixture hub;
         Peer peer;
-        hub.register_type("keyed", peer.url(), {{"concurrency_key", "/k"}, {"concurrency_key_limit", 2}, {"retry_policy", "none"}, {"timeout_seconds", 4}});
+        hub.register_type("keyed", peer.url(),
+                          {{"concurrency_key", "/k"},
+                           {"concurrency_key_limit", 2},
+                           {"retry_policy", "none"},
+                           {"timeout_seconds", 4}});
         std::vector<std::string> ids;
         for (int i = 0; i < 4; ++i) ids.push_back(hub.enqueue("keyed", {{"k", "k"}}));
         ASSERT_TRUE(peer.wait_for(2));
@@ -216,12 +232,15 @@ TEST(Kill, S07AnAcceptedOneEndsByItsDeadlineOrItsCallback) {
         hub.hub->kill();
         hub.start();
         if (calls_back)
-            for (int i = 0; i < 2; ++i) EXPECT_EQ(Peer::call_back(peer.asked()[static_cast<std::size_t>(i)], {{"status", "completed"}}).status, 200);
+            for (int i = 0; i < 2; ++i)
+                EXPECT_EQ(Peer::call_back(peer.asked()[static_cast<std::size_t>(i)], {{"status", "completed"}}).status,
+                          200);
         const auto first = hub.await_end(ids[0]);
         EXPECT_EQ(first["status"], calls_back ? "completed" : "dead");
         if (!calls_back) EXPECT_EQ(first["reason"], "timeout");
         ASSERT_TRUE(peer.wait_for(4));
-        for (std::size_t i = 2; i < 4; ++i) EXPECT_EQ(Peer::call_back(peer.asked()[i], {{"status", "completed"}}).status, 200);
+        for (std::size_t i = 2; i < 4; ++i)
+            EXPECT_EQ(Peer::call_back(peer.asked()[i], {{"status", "completed"}}).status, 200);
         EXPECT_EQ(hub.await_end(ids[3])["status"], "completed");
     }
 }
@@ -254,7 +273,8 @@ TEST(Kill, AnotherNodeTakesOver) {
     EXPECT_EQ(schedulers, 1);
     hub.hub->kill();
     // Enqueued through the one that is left; the dead one's lease runs out, or its session is seen to be gone.
-    const auto reply = request(second.port(), "POST", "/v1/executions", {{"authorization", "Bearer " + hub.key}}, R"({"workflow_type":"work"})");
+    const auto reply = request(second.port(), "POST", "/v1/executions", {{"authorization", "Bearer " + hub.key}},
+                               R"({"workflow_type":"work"})");
     ASSERT_EQ(reply.status, 201);
     ASSERT_TRUE(peer.wait_for(1, 10));
     EXPECT_EQ(Peer::call_back(peer.asked()[0], {{"status", "completed"}}).status, 200);
@@ -262,15 +282,22 @@ TEST(Kill, AnotherNodeTakesOver) {
 
 TEST(Kill, BothNodesDeliver) {
     HubFixture hub;
-    Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})", {}, "", false, false, std::chrono::milliseconds{20}}; });
+    Peer peer([](const Asked&) {
+        return Behaviour{
+            200, R"({"status":"completed","result_data":1})", {}, "", false, false, std::chrono::milliseconds{20}};
+    });
     hub.register_type("work", peer.url());
     HubProcess second(hub.database, hub.key_file(), hub.config());
     ASSERT_TRUE(eventually([&] { return hub.get("/v1/nodes")["nodes"].size() == 2; }));
     std::this_thread::sleep_for(std::chrono::milliseconds{1200});  // the scheduler reads who is alive once a second
     Json batch = Json::array();
     for (int i = 0; i < 200; ++i) batch.push_back({{"workflow_type", "work"}});
-    ASSERT_EQ(request(second.port(), "POST", "/v1/executions/batch", {{"authorization", "Bearer " + hub.key}}, Json{{"executions", batch}}.dump()).status, 201);
-    ASSERT_TRUE(eventually([&] { return hub.database.value("select count(*) from executions where status = 'completed'") == "200"; }, 40));
+    ASSERT_EQ(request(second.port(), "POST", "/v1/executions/batch", {{"authorization", "Bearer " + hub.key}},
+                      Json{{"executions", batch}}.dump())
+                  .status,
+              201);
+    ASSERT_TRUE(eventually(
+        [&] { return hub.database.value("select count(*) from executions where status = 'completed'") == "200"; }, 40));
     EXPECT_EQ(peer.count(), 200U) << "nothing runs twice";
     EXPECT_EQ(hub.database.value("select count(distinct node) from attempts"), "2");
 }
@@ -285,7 +312,10 @@ TEST(Kill, SigtermDrains) {
     ASSERT_TRUE(eventually([&] { return request(hub.hub->port(), "GET", "/readyz").status == 503; }, 2));
     EXPECT_EQ(request(hub.hub->port(), "GET", "/livez").status, 200);
     EXPECT_EQ(hub.hub->wait_exit(), 0);
-    EXPECT_EQ(hub.database.value("select status || ' ' || attempt_state from executions where execution_id = '" + id + "'"), "running accepted") << "the request under way was waited for";
+    EXPECT_EQ(
+        hub.database.value("select status || ' ' || attempt_state from executions where execution_id = '" + id + "'"),
+        "running accepted")
+        << "the request under way was waited for";
     EXPECT_EQ(hub.database.value("select lease_until < now() from scheduler"), "t");
     EXPECT_EQ(hub.database.value("select count(*) from nodes"), "0");
 }

@@ -17,7 +17,8 @@ TEST(Life, ARowFromPsqlGoesThroughARealPeerToSettlement) {
     HubFixture hub;
     Peer peer;
     hub.register_type("seo_monitor", peer.url());
-    const auto id = hub.database.value("select enqueue_workflow_task('seo_monitor', 50, '{\"page\": \"https://example.com/é\"}')");
+    const auto id =
+        hub.database.value("select enqueue_workflow_task('seo_monitor', 50, '{\"page\": \"https://example.com/é\"}')");
     ASSERT_TRUE(peer.wait_for(1));
     const auto asked = peer.asked()[0];
     EXPECT_EQ(asked.execution_id(), id);
@@ -26,7 +27,12 @@ TEST(Life, ARowFromPsqlGoesThroughARealPeerToSettlement) {
     EXPECT_EQ(asked.json["authentication"]["type"], "bearer");
     EXPECT_EQ(asked.json["timeout_seconds"], 300);
     ASSERT_TRUE(hub.await(id, [](const Json& e) { return e["status"] == "running"; }));
-    const auto answer = Peer::call_back(asked, {{"execution_id", id}, {"status", "completed"}, {"result_data", {{"score", 91}}}, {"metrics", {{"duration_ms", 12}, {"items_processed", 3}, {"cost_usd", 0.0123}, {"api_calls_made", 2}}}});
+    const auto answer = Peer::call_back(
+        asked,
+        {{"execution_id", id},
+         {"status", "completed"},
+         {"result_data", {{"score", 91}}},
+         {"metrics", {{"duration_ms", 12}, {"items_processed", 3}, {"cost_usd", 0.0123}, {"api_calls_made", 2}}}});
     EXPECT_EQ(answer.status, 200);
     EXPECT_EQ(answer.json()["ok"], true);
     EXPECT_FALSE(answer.json().contains("error"));
@@ -34,9 +40,12 @@ TEST(Life, ARowFromPsqlGoesThroughARealPeerToSettlement) {
     EXPECT_EQ(done["status"], "completed");
     EXPECT_EQ(done["result_data"]["score"], 91);
     EXPECT_EQ(done["metrics"]["cost_usd"], "0.012300");
-    EXPECT_EQ(hub.event_types(id), (Strings{"execution.queued", "execution.dispatched", "execution.accepted", "execution.completed"}));
-    EXPECT_EQ(hub.database.value("select cost_usd from workflow_orchestration where execution_id = '" + id + "'"), "0.012300");
-    EXPECT_EQ(hub.database.value("select usage_amount from workflow_resource_usage where execution_id = '" + id + "'"), "2");
+    EXPECT_EQ(hub.event_types(id),
+              (Strings{"execution.queued", "execution.dispatched", "execution.accepted", "execution.completed"}));
+    EXPECT_EQ(hub.database.value("select cost_usd from workflow_orchestration where execution_id = '" + id + "'"),
+              "0.012300");
+    EXPECT_EQ(hub.database.value("select usage_amount from workflow_resource_usage where execution_id = '" + id + "'"),
+              "2");
     const auto deliveries = hub.get("/v1/executions/" + id + "/deliveries")["deliveries"];
     ASSERT_EQ(deliveries.size(), 1U);
     EXPECT_EQ(deliveries[0]["status"], 202);
@@ -47,7 +56,8 @@ TEST(Life, TriggersCarryEverySignatureAndHeader) {
     HubFixture hub;
     Peer peer;
     const std::string secret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX";
-    hub.register_type("signed", peer.url(), {{"bearer", "lane-bearer"}, {"signing_secrets", {secret}}, {"headers", {{"X-Team", "seo"}}}});
+    hub.register_type("signed", peer.url(),
+                      {{"bearer", "lane-bearer"}, {"signing_secrets", {secret}}, {"headers", {{"X-Team", "seo"}}}});
     const auto rotated = hub.api("POST", "/v1/workflow-types/signed/rotate-signing-secret").json();
     const std::string fresh = rotated.at("signing_secret");
     EXPECT_EQ(rotated["live_secrets"], 2);
@@ -61,15 +71,21 @@ TEST(Life, TriggersCarryEverySignatureAndHeader) {
     EXPECT_EQ(asked.headers.at("traceparent").size(), 55U);
     const auto now = domain::TimePoint{std::chrono::seconds{std::stoll(asked.headers.at("webhook-timestamp"))}};
     for (const auto& each : {secret, fresh})
-        EXPECT_FALSE(platform::verify({domain::Secret(each)}, asked.webhook_id(), asked.headers.at("webhook-timestamp"), asked.headers.at("webhook-signature"), asked.body, now)) << "old and new secret both verify";
+        EXPECT_FALSE(platform::verify({domain::Secret(each)}, asked.webhook_id(), asked.headers.at("webhook-timestamp"),
+                                      asked.headers.at("webhook-signature"), asked.body, now))
+            << "old and new secret both verify";
     const auto shown = hub.api("GET", "/v1/workflow-types/signed").body;
-    for (const auto& hidden : {secret, fresh, std::string("lane-bearer")}) EXPECT_EQ(shown.find(hidden), std::string::npos);
-    EXPECT_EQ(hub.database.value("select count(*) from workflow_types where bearer_sealed like '%lane-bearer%'"), "0") << "stored sealed";
+    for (const auto& hidden : {secret, fresh, std::string("lane-bearer")})
+        EXPECT_EQ(shown.find(hidden), std::string::npos);
+    EXPECT_EQ(hub.database.value("select count(*) from workflow_types where bearer_sealed like '%lane-bearer%'"), "0")
+        << "stored sealed";
 }
 
 TEST(Life, ASynchronousAnswerIsTheResult) {
     HubFixture hub;
-    Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":{"sync":true},"metrics":{"items_processed":1}})"}; });
+    Peer peer([](const Asked&) {
+        return Behaviour{200, R"({"status":"completed","result_data":{"sync":true},"metrics":{"items_processed":1}})"};
+    });
     hub.register_type("sync", peer.url());
     const auto done = hub.await_end(hub.enqueue("sync"));
     EXPECT_EQ(done["status"], "completed");
@@ -84,14 +100,20 @@ TEST(Life, ScheduledWorkWaitsForItsTime) {
     const auto waiting = hub.execution(far);
     EXPECT_EQ(waiting["status"], "queued");
     EXPECT_EQ(waiting["waiting_for"]["kind"], "not_due");
-    const auto soon = hub.database.value("select to_char((now() + interval '700 milliseconds') at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')");
+    const auto soon = hub.database.value(
+        "select to_char((now() + interval '700 milliseconds') at time zone 'UTC', "
+        "'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')");
     const auto id = hub.enqueue("later", {}, {{"scheduled_at", soon}});
     EXPECT_EQ(hub.execution(id)["status"], "queued");
     EXPECT_EQ(hub.await_end(id)["status"], "completed");
-    EXPECT_EQ(hub.database.value("select started_at >= scheduled_at from executions where execution_id = '" + id + "'"), "t");
+    EXPECT_EQ(hub.database.value("select started_at >= scheduled_at from executions where execution_id = '" + id + "'"),
+              "t");
     EXPECT_EQ(hub.status(far), "queued");
     // Moved to now by hand.
-    EXPECT_EQ(hub.api("PATCH", "/v1/executions/" + far, {{"scheduled_at", "2020-01-01T00:00:00Z"}, {"priority", "critical"}}).status, 200);
+    EXPECT_EQ(
+        hub.api("PATCH", "/v1/executions/" + far, {{"scheduled_at", "2020-01-01T00:00:00Z"}, {"priority", "critical"}})
+            .status,
+        200);
     EXPECT_EQ(hub.await_end(far)["priority"], 90);
 }
 
@@ -102,7 +124,8 @@ TEST(Life, ALimitOfOneRunsInScoreOrder) {
     EXPECT_EQ(hub.api("POST", "/v1/pause", {{"workflow_type", "ordered"}, {"reason", "filling"}}).status, 200);
     std::map<std::string, int> priority;
     Json batch = Json::array();
-    for (const int p : {10, 90, 50, 70, 30, 100, 0}) batch.push_back({{"workflow_type", "ordered"}, {"priority", p}, {"input", {{"p", p}}}});
+    for (const int p : {10, 90, 50, 70, 30, 100, 0})
+        batch.push_back({{"workflow_type", "ordered"}, {"priority", p}, {"input", {{"p", p}}}});
     const auto created = hub.api("POST", "/v1/executions/batch", {{"executions", batch}});
     ASSERT_EQ(created.status, 201) << created.body;
     EXPECT_EQ(created.json()["count"], 7);
@@ -147,7 +170,9 @@ TEST(Life, AConcurrencyKeySerialisesOnlyItsOwn) {
     EXPECT_EQ(hub.await_end(b)["status"], "completed");
     EXPECT_EQ(peer.count(), 2U);
     for (const auto& id : a) {
-        ASSERT_TRUE(peer.wait_until([&](const std::vector<Asked>& all) { return std::any_of(all.begin(), all.end(), [&](const Asked& each) { return each.execution_id() == id; }); }));
+        ASSERT_TRUE(peer.wait_until([&](const std::vector<Asked>& all) {
+            return std::any_of(all.begin(), all.end(), [&](const Asked& each) { return each.execution_id() == id; });
+        }));
         EXPECT_EQ(peer.count(), 2 + answered++) << "one at a time";
         for (const auto& each : peer.asked())
             if (each.execution_id() == id) EXPECT_EQ(Peer::call_back(each, {{"status", "completed"}}).status, 200);
@@ -158,8 +183,14 @@ TEST(Life, AConcurrencyKeySerialisesOnlyItsOwn) {
 
 TEST(Life, WorkIsSharedAmongEndpointsByWeight) {
     HubFixture hub;
-    Peer one([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})", {}, "", false, false, std::chrono::milliseconds{30}}; });
-    Peer two([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})", {}, "", false, false, std::chrono::milliseconds{30}}; });
+    Peer one([](const Asked&) {
+        return Behaviour{
+            200, R"({"status":"completed","result_data":1})", {}, "", false, false, std::chrono::milliseconds{30}};
+    });
+    Peer two([](const Asked&) {
+        return Behaviour{
+            200, R"({"status":"completed","result_data":1})", {}, "", false, false, std::chrono::milliseconds{30}};
+    });
     hub.register_type("many", one.url(), {{"endpoints", {{{"url", one.url()}}, {{"url", two.url()}}}}});
     Json batch = Json::array();
     for (int i = 0; i < 40; ++i) batch.push_back({{"workflow_type", "many"}});
@@ -186,7 +217,10 @@ TEST(Life, TheHubSaysWhatItIsDoing) {
     EXPECT_EQ(hub.get("/v1/state")["today"]["spent_usd"], "1.250000");
     EXPECT_EQ(hub.get("/v1/nodes")["nodes"].size(), 1U);
     const auto metrics = request(hub.hub->port(), "GET", "/metrics").body;
-    for (const auto* family : {"impresario_queue_depth", "impresario_queue_oldest_age_seconds", "impresario_executions_ended_total", "impresario_dispatch_wait_seconds_bucket", "impresario_callback_duration_seconds_bucket", "impresario_state_seconds", "impresario_database_pool"})
+    for (const auto* family :
+         {"impresario_queue_depth", "impresario_queue_oldest_age_seconds", "impresario_executions_ended_total",
+          "impresario_dispatch_wait_seconds_bucket", "impresario_callback_duration_seconds_bucket",
+          "impresario_state_seconds", "impresario_database_pool"})
         EXPECT_NE(metrics.find(family), std::string::npos) << family;
 }
 

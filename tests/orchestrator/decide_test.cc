@@ -77,7 +77,8 @@ class Story {
         return decision;
     }
 
-    Decision call_back(const std::string& json, const std::string& sha = "", std::optional<domain::AttemptId> attempt = std::nullopt) {
+    Decision call_back(const std::string& json, const std::string& sha = "",
+                       std::optional<domain::AttemptId> attempt = std::nullopt) {
         CallbackReceived received;
         received.attempt = attempt ? *attempt : row.attempt ? row.attempt->id : closed.back().attempt.id;
         received.callback = *platform::parse_callback(json);
@@ -85,11 +86,14 @@ class Story {
         received.body = json;
         std::optional<webhooks::FoundAttempt> found;
         for (const auto& each : closed)
-            if (each.attempt.id == received.attempt) found = {each.execution, each.attempt.id, each.attempt.number, each.opening, each.outcome, each.callback_sha256, each.callback_answer};
+            if (each.attempt.id == received.attempt)
+                found = {each.execution, each.attempt.id,      each.attempt.number, each.opening,
+                         each.outcome,   each.callback_sha256, each.callback_answer};
         return happen(std::move(received), found);
     }
 
-    Decision report(webhooks::DeliveryOutcome outcome, bool deduplicates = false, std::optional<int> fence = std::nullopt) {
+    Decision report(webhooks::DeliveryOutcome outcome, bool deduplicates = false,
+                    std::optional<int> fence = std::nullopt) {
         DeliveryReported reported;
         reported.attempt = row.attempt->id;
         reported.fence = fence.value_or(row.attempt->fence);
@@ -145,7 +149,8 @@ TEST(Decide, TheWholeWayOfAnExecution) {
     EXPECT_FALSE(story.grant()) << "at most one live attempt (P2)";
     story.report(kAccepted);
     EXPECT_EQ(story.row.status, Status::running);
-    const auto answer = story.call_back(R"({"status":"completed","result_data":{"x":1},"metrics":{"cost_usd":0.5,"items_processed":3,"api_calls_made":2}})");
+    const auto answer = story.call_back(
+        R"({"status":"completed","result_data":{"x":1},"metrics":{"cost_usd":0.5,"items_processed":3,"api_calls_made":2}})");
     EXPECT_EQ(answer.answer.status, 200);
     EXPECT_EQ(story.row.status, Status::completed);
     EXPECT_EQ(story.row.cost->value, 500000);
@@ -213,7 +218,9 @@ TEST(Decide, EveryDeliveryThatFailsCounts) {
 }
 
 TEST(Decide, OverloadAndEndpointFaultsBurnNoTry) {
-    for (const webhooks::DeliveryOutcome& outcome : {webhooks::DeliveryOutcome(webhooks::Overload{"status 429", seconds{30}}), webhooks::DeliveryOutcome(webhooks::EndpointFault{"status 403"})}) {
+    for (const webhooks::DeliveryOutcome& outcome :
+         {webhooks::DeliveryOutcome(webhooks::Overload{"status 429", seconds{30}}),
+          webhooks::DeliveryOutcome(webhooks::EndpointFault{"status 403"})}) {
         Story story;
         story.grant();
         const auto id = story.row.attempt->id;
@@ -274,7 +281,8 @@ TEST(Decide, APassedDeadlineIsATimeoutWhereItWasAccepted) {
     story.grant();
     story.report(kAccepted);
     story.now = *story.row.timeout_at - seconds{1};
-    EXPECT_FALSE(story.happen(DeadlinePassed{story.row.attempt->id}).changed) << "the row decides whether it has passed";
+    EXPECT_FALSE(story.happen(DeadlinePassed{story.row.attempt->id}).changed)
+        << "the row decides whether it has passed";
     story.now += seconds{1};
     story.happen(DeadlinePassed{story.row.attempt->id});
     EXPECT_EQ(story.row.status, Status::dead);
@@ -309,7 +317,8 @@ TEST(Decide, ALateResultIsRefusedKeptAndCanBeAccepted) {
     ASSERT_EQ(story.refused.size(), 1U);
     AcceptLate accept{attempt, *platform::parse_callback(story.refused[0].body), story.refused[0].sha256, "ann"};
     const auto& c = story.closed.back();
-    story.happen(accept, webhooks::FoundAttempt{c.execution, c.attempt.id, c.attempt.number, c.opening, c.outcome, c.callback_sha256, c.callback_answer});
+    story.happen(accept, webhooks::FoundAttempt{c.execution, c.attempt.id, c.attempt.number, c.opening, c.outcome,
+                                                c.callback_sha256, c.callback_answer});
     EXPECT_EQ(story.row.status, Status::completed);
     EXPECT_EQ(story.row.opening, 2);
     std::vector<std::string> types;
@@ -347,7 +356,8 @@ TEST(Decide, AReportedFailureObeysWhatThePeerRecommends) {
     EXPECT_EQ(story.row.status, Status::failed);
     Story other;
     other.grant();
-    const auto answer = other.call_back(R"({"status":"failed","error_data":{"message":"later","retry_after_seconds":7200}})");
+    const auto answer =
+        other.call_back(R"({"status":"failed","error_data":{"message":"later","retry_after_seconds":7200}})");
     EXPECT_EQ(other.row.status, Status::retrying);
     EXPECT_EQ(*other.row.due_at, kStart + std::chrono::hours{2});
     EXPECT_FALSE(other.row.attempt) << "a reported failure starts a new attempt";
@@ -357,7 +367,8 @@ TEST(Decide, AReportedFailureObeysWhatThePeerRecommends) {
 TEST(Decide, APartialSuccessMakesAChildOfTheFailedItems) {
     Story story;
     story.grant();
-    story.call_back(R"({"status":"partial","result_data":{"good":1},"items":[{"key":"a","status":"completed"},{"key":"b","status":"failed","error":"x"}]})");
+    story.call_back(
+        R"({"status":"partial","result_data":{"good":1},"items":[{"key":"a","status":"completed"},{"key":"b","status":"failed","error":"x"}]})");
     EXPECT_EQ(story.row.status, Status::running);
     EXPECT_EQ(story.row.open_children, 1);
     EXPECT_FALSE(story.row.holds_slot());
@@ -469,7 +480,9 @@ TEST(Decide, KeepsItsPromisesThroughAnything) {
             switch (dice() % 14) {
                 case 0:
                 case 1:
-                case 2: story.grant(); break;
+                case 2:
+                    story.grant();
+                    break;
                 case 3:
                     if (story.row.attempt) story.report(kAccepted);
                     break;
@@ -482,23 +495,33 @@ TEST(Decide, KeepsItsPromisesThroughAnything) {
                 case 6:
                     if (story.row.attempt) story.report(webhooks::Unknown{"reset"}, dice() % 2 == 0);
                     break;
-                case 7: story.happen(BecameDue{}); break;
+                case 7:
+                    story.happen(BecameDue{});
+                    break;
                 case 8:
                     if (story.row.attempt) story.happen(DeadlinePassed{story.row.attempt->id});
                     break;
                 case 9:
-                    if (story.row.attempt) story.happen(LeaseLost{story.row.attempt->id, story.row.attempt->fence, dice() % 2 == 0});
+                    if (story.row.attempt)
+                        story.happen(LeaseLost{story.row.attempt->id, story.row.attempt->fence, dice() % 2 == 0});
                     break;
                 case 10:
                     if (dice() % 8 == 0) story.happen(Cancel{"x", ""});
                     break;
-                case 11: story.happen(Reopen{std::nullopt, "x"}); break;
+                case 11:
+                    story.happen(Reopen{std::nullopt, "x"});
+                    break;
                 default: {
                     if (!story.row.attempt && story.closed.empty()) break;
-                    static const char* bodies[] = {R"({"status":"completed","metrics":{"cost_usd":1}})", R"({"status":"failed"})", R"({"status":"failed","error_data":{"retry_recommended":false}})",
-                                                   R"({"status":"timeout"})", R"({"status":"running"})", R"({"status":"completed","result_data":2})"};
+                    static const char* bodies[] = {R"({"status":"completed","metrics":{"cost_usd":1}})",
+                                                   R"({"status":"failed"})",
+                                                   R"({"status":"failed","error_data":{"retry_recommended":false}})",
+                                                   R"({"status":"timeout"})",
+                                                   R"({"status":"running"})",
+                                                   R"({"status":"completed","result_data":2})"};
                     std::optional<domain::AttemptId> attempt;
-                    if (!story.closed.empty() && dice() % 3 == 0) attempt = story.closed[dice() % story.closed.size()].attempt.id;
+                    if (!story.closed.empty() && dice() % 3 == 0)
+                        attempt = story.closed[dice() % story.closed.size()].attempt.id;
                     const auto decision = story.call_back(bodies[dice() % 6], "", attempt);
                     ASSERT_TRUE(decision.answer.status == 200 || decision.answer.status == 409) << "seed " << seed;
                     break;
@@ -506,26 +529,34 @@ TEST(Decide, KeepsItsPromisesThroughAnything) {
             }
             const auto& row = story.row;
             // Numbers without gaps (P8).
-            for (std::size_t i = events_before; i < story.events.size(); ++i) ASSERT_EQ(story.events[i].seq, static_cast<int>(i) + 2) << "seed " << seed;
+            for (std::size_t i = events_before; i < story.events.size(); ++i)
+                ASSERT_EQ(story.events[i].seq, static_cast<int>(i) + 2) << "seed " << seed;
             ASSERT_EQ(row.last_seq, static_cast<int>(story.events.size()) + 1) << "seed " << seed;
             // Every move is one of the table, or a way through `dispatching`.
-            if (before.status != row.status) ASSERT_TRUE(domain::may_move(before.status, row.status) || domain::may_move(Status::dispatching, row.status)) << "seed " << seed;
+            if (before.status != row.status)
+                ASSERT_TRUE(domain::may_move(before.status, row.status) ||
+                            domain::may_move(Status::dispatching, row.status))
+                    << "seed " << seed;
             ASSERT_FALSE(before.status == Status::completed && row.status != Status::completed) << "seed " << seed;
             ASSERT_FALSE(before.status == Status::cancelled && row.status != Status::cancelled) << "seed " << seed;
             if (domain::terminal(row.status)) {
                 ASSERT_FALSE(row.attempt) << "seed " << seed;
                 ASSERT_FALSE(row.ready || row.due_at || row.timeout_at) << "seed " << seed;
             }
-            ASSERT_EQ(row.holds_slot(), row.timeout_at.has_value()) << "a deadline exactly while a slot is held, seed " << seed;
+            ASSERT_EQ(row.holds_slot(), row.timeout_at.has_value())
+                << "a deadline exactly while a slot is held, seed " << seed;
             ASSERT_FALSE(row.ready && row.due_at) << "seed " << seed;
-            if (before.opening == row.opening) ASSERT_GE(row.retry_count, before.retry_count) << "the count shown never goes down, seed " << seed;
+            if (before.opening == row.opening)
+                ASSERT_GE(row.retry_count, before.retry_count) << "the count shown never goes down, seed " << seed;
             count_shown = row.retry_count;
         }
         // One outcome per opening (P3).
         int opening = 1;
         for (const auto& event : story.events) {
             if (event.type == domain::event::reopened) ++opening;
-            if (event.type == domain::event::completed || event.type == domain::event::failed || event.type == domain::event::dead || event.type == domain::event::cancelled) ++ends_of_opening[opening];
+            if (event.type == domain::event::completed || event.type == domain::event::failed ||
+                event.type == domain::event::dead || event.type == domain::event::cancelled)
+                ++ends_of_opening[opening];
         }
         for (const auto& [each, ends] : ends_of_opening) ASSERT_EQ(ends, 1) << "seed " << seed << " opening " << each;
         // Attempts have one id each.

@@ -43,8 +43,11 @@ struct World {
         made.most = most;
         for (auto& [lane, order] : orders) {
             LaneView view{lane, &order, hours{4}, {}};
-            if (paused.contains(lane)) view.limiters.push_back(made.admission.add(resource_manager::Pause{lane.workflow_type, "test", "", std::nullopt}));
-            view.limiters.push_back(made.admission.add(resource_manager::Concurrency{lane.workflow_type, limit.contains(lane) ? limit[lane] : 1000000, in_use[lane]}));
+            if (paused.contains(lane))
+                view.limiters.push_back(
+                    made.admission.add(resource_manager::Pause{lane.workflow_type, "test", "", std::nullopt}));
+            view.limiters.push_back(made.admission.add(resource_manager::Concurrency{
+                lane.workflow_type, limit.contains(lane) ? limit[lane] : 1000000, in_use[lane]}));
             view.limiters.push_back(made.admission.add(endpoints(1000000)));
             made.lanes.push_back(view);
         }
@@ -55,7 +58,9 @@ struct World {
 const Lane kA{"default", "a"};
 const Lane kB{"default", "b"};
 
-Entry entry(std::uint32_t n, int priority, domain::Duration age = {}) { return {id_of(n), priority, kNow - age, kNow - age, "", 0, false}; }
+Entry entry(std::uint32_t n, int priority, domain::Duration age = {}) {
+    return {id_of(n), priority, kNow - age, kNow - age, "", 0, false};
+}
 
 std::vector<ExecutionId> ids(const Plan& plan) {
     std::vector<ExecutionId> found;
@@ -156,7 +161,8 @@ TEST(Plan, AgreesWithTheDefinition) {
         }
         const auto first = plan(world.input(most), kNow);
         EXPECT_EQ(ids(first), expected) << "seed " << seed;
-        EXPECT_EQ(ids(plan(world.input(most), kNow)), expected) << "the same inputs give the same plan (P11), seed " << seed;
+        EXPECT_EQ(ids(plan(world.input(most), kNow)), expected)
+            << "the same inputs give the same plan (P11), seed " << seed;
     }
 }
 

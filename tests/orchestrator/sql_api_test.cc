@@ -16,27 +16,53 @@ class SqlApi : public ::testing::Test {
   protected:
     TestDatabase db_;
     std::string enqueue(const std::string& type = "seo_monitor", int priority = 50, const std::string& more = "") {
-        return db_.value("select enqueue_workflow_task('" + type + "', " + std::to_string(priority) + ", '{\"a\": 1}'" + more + ")");
+        return db_.value("select enqueue_workflow_task('" + type + "', " + std::to_string(priority) + ", '{\"a\": 1}'" +
+                         more + ")");
     }
-    std::string update(const std::string& id, const std::string& status) { return db_.value("select update_execution_status('" + id + "', '" + status + "')"); }
-    std::string column(const std::string& id, const std::string& name) { return db_.value("select " + name + " from workflow_orchestration where execution_id = '" + id + "'"); }
-    int events(const std::string& id) { return std::stoi(db_.value("select count(*) from events where stream_id = '" + id + "'")); }
+    std::string update(const std::string& id, const std::string& status) {
+        return db_.value("select update_execution_status('" + id + "', '" + status + "')");
+    }
+    std::string column(const std::string& id, const std::string& name) {
+        return db_.value("select " + name + " from workflow_orchestration where execution_id = '" + id + "'");
+    }
+    int events(const std::string& id) {
+        return std::stoi(db_.value("select count(*) from events where stream_id = '" + id + "'"));
+    }
 };
 
 TEST_F(SqlApi, EverythingOf003HasItsNameAndSignature) {
-    for (const auto* signature : {"enqueue_workflow_task(text, integer, jsonb, timestamptz)", "orchestrate_next_execution()", "update_execution_status(uuid, text, jsonb, jsonb)", "check_resource_availability()",
-                                  "record_resource_usage(uuid, text, text, integer, numeric)", "get_next_priority_task()", "prevent_starvation()"})
+    for (const auto* signature :
+         {"enqueue_workflow_task(text, integer, jsonb, timestamptz)", "orchestrate_next_execution()",
+          "update_execution_status(uuid, text, jsonb, jsonb)", "check_resource_availability()",
+          "record_resource_usage(uuid, text, text, integer, numeric)", "get_next_priority_task()",
+          "prevent_starvation()"})
         EXPECT_NE(db_.value("select to_regprocedure('" + std::string(signature) + "')"), "") << signature;
-    const auto columns = [&](const std::string& table) { return db_.value("select string_agg(column_name, ',' order by ordinal_position) from information_schema.columns where table_name = '" + table + "'"); };
+    const auto columns = [&](const std::string& table) {
+        return db_.value(
+            "select string_agg(column_name, ',' order by ordinal_position) from information_schema.columns where "
+            "table_name = '" +
+            table + "'");
+    };
     EXPECT_TRUE(columns("workflow_orchestration")
-                    .starts_with("execution_id,workflow_type,status,priority,scheduled_at,started_at,completed_at,timeout_at,context,input_data,result_data,error_data,"
-                                 "parent_execution_id,batch_id,retry_count,max_retries,next_retry_at,duration_ms,cost_usd,items_processed,created_at,updated_at"));
-    EXPECT_TRUE(columns("workflow_resource_usage").starts_with("id,execution_id,resource_type,provider,usage_amount,cost_usd,timestamp"));
+                    .starts_with("execution_id,workflow_type,status,priority,scheduled_at,started_at,completed_at,"
+                                 "timeout_at,context,input_data,result_data,error_data,"
+                                 "parent_execution_id,batch_id,retry_count,max_retries,next_retry_at,duration_ms,cost_"
+                                 "usd,items_processed,created_at,updated_at"));
+    EXPECT_TRUE(columns("workflow_resource_usage")
+                    .starts_with("id,execution_id,resource_type,provider,usage_amount,cost_usd,timestamp"));
     EXPECT_EQ(columns("orchestrator_metrics"), "id,metric_type,metric_value,metadata,timestamp");
-    const auto returns = [&](const std::string& name) { return db_.value("select pg_get_function_result(oid) from pg_proc where proname = '" + name + "' limit 1"); };
-    EXPECT_EQ(returns("orchestrate_next_execution"), "TABLE(execution_id uuid, workflow_type text, priority integer, input_data jsonb, should_execute boolean, reason text)");
-    EXPECT_EQ(returns("get_next_priority_task"), "TABLE(execution_id uuid, workflow_type text, priority_score integer, age_minutes integer, input_data jsonb)");
-    EXPECT_EQ(returns("check_resource_availability"), "TABLE(resource_type text, available boolean, current_usage integer, limit_value integer, reset_time timestamp with time zone)");
+    const auto returns = [&](const std::string& name) {
+        return db_.value("select pg_get_function_result(oid) from pg_proc where proname = '" + name + "' limit 1");
+    };
+    EXPECT_EQ(returns("orchestrate_next_execution"),
+              "TABLE(execution_id uuid, workflow_type text, priority integer, input_data jsonb, should_execute "
+              "boolean, reason text)");
+    EXPECT_EQ(
+        returns("get_next_priority_task"),
+        "TABLE(execution_id uuid, workflow_type text, priority_score integer, age_minutes integer, input_data jsonb)");
+    EXPECT_EQ(returns("check_resource_availability"),
+              "TABLE(resource_type text, available boolean, current_usage integer, limit_value integer, reset_time "
+              "timestamp with time zone)");
     EXPECT_EQ(returns("prevent_starvation"), "integer");
 }
 
@@ -46,15 +72,20 @@ TEST_F(SqlApi, AllowsTheSameMovesAsTheHub) {
         for (int to = 0; to < domain::kStatuses; ++to) {
             const auto a = static_cast<domain::Status>(from);
             const auto b = static_cast<domain::Status>(to);
-            EXPECT_EQ(db_.value("select execution_may_move('" + std::string(name(a)) + "', '" + std::string(name(b)) + "')"), domain::may_move(a, b) ? "t" : "f") << name(a) << " -> " << name(b);
+            EXPECT_EQ(
+                db_.value("select execution_may_move('" + std::string(name(a)) + "', '" + std::string(name(b)) + "')"),
+                domain::may_move(a, b) ? "t" : "f")
+                << name(a) << " -> " << name(b);
         }
 }
 
 TEST_F(SqlApi, FingerprintsAreTheSameAsTheHubs) {
     const auto id = enqueue();
     db_.run("update executions set status = 'dispatching', ready = false where execution_id = '" + id + "'");
-    db_.value("select update_execution_status('" + id + "', 'dead', null, '{\"message\": \"user 123 gone, see deadbeef-1234\"}')");
-    EXPECT_EQ(db_.value("select fingerprint from dead_letters"), orchestrator::error_fingerprint("seo_monitor", "sql", "user 123 gone, see deadbeef-1234"));
+    db_.value("select update_execution_status('" + id +
+              "', 'dead', null, '{\"message\": \"user 123 gone, see deadbeef-1234\"}')");
+    EXPECT_EQ(db_.value("select fingerprint from dead_letters"),
+              orchestrator::error_fingerprint("seo_monitor", "sql", "user 123 gone, see deadbeef-1234"));
 }
 
 TEST_F(SqlApi, EnqueuesWithAnEvent) {
@@ -71,21 +102,31 @@ TEST_F(SqlApi, EnqueuesWithAnEvent) {
 
 TEST_F(SqlApi, StatusesObeyTheTable) {
     const auto id = enqueue();
-    for (const auto* status : {"completed", "failed", "dead", "retrying", "running", "dispatching", "queued", "nonsense"}) EXPECT_EQ(update(id, status), "f") << status;
+    for (const auto* status :
+         {"completed", "failed", "dead", "retrying", "running", "dispatching", "queued", "nonsense"})
+        EXPECT_EQ(update(id, status), "f") << status;
     EXPECT_EQ(column(id, "status"), "queued");
-    EXPECT_EQ(db_.value("select count(*) from events where stream_id = '" + id + "' and type = 'execution.refused'"), "8") << "refused and recorded";
+    EXPECT_EQ(db_.value("select count(*) from events where stream_id = '" + id + "' and type = 'execution.refused'"),
+              "8")
+        << "refused and recorded";
     EXPECT_EQ(update(id, "analyzing"), "t");
-    EXPECT_EQ(db_.value("select ready from executions where execution_id = '" + id + "'"), "f") << "hidden from the hub";
+    EXPECT_EQ(db_.value("select ready from executions where execution_id = '" + id + "'"), "f")
+        << "hidden from the hub";
     EXPECT_EQ(update(id, "queued"), "t");
     EXPECT_EQ(update(id, "cancelled"), "t");
     EXPECT_EQ(update(id, "queued"), "f");
     EXPECT_EQ(update("00000000-0000-0000-0000-000000000000", "cancelled"), "f");
-    EXPECT_EQ(db_.value("select max(seq) = count(*) and min(seq) = 1 from events where stream_id = '" + id + "'"), "t") << "numbers without gaps";
+    EXPECT_EQ(db_.value("select max(seq) = count(*) and min(seq) = 1 from events where stream_id = '" + id + "'"), "t")
+        << "numbers without gaps";
 }
 
 TEST_F(SqlApi, AnEndClosesTheAttempt) {
     const auto id = enqueue();
-    db_.run("update executions set status = 'running', ready = false, attempts = 1, attempt_id = gen_random_uuid(), attempt_state = 'accepted', granted_at = now(), timeout_at = now() + interval '1 minute', started_at = now() where execution_id = '" + id + "'");
+    db_.run(
+        "update executions set status = 'running', ready = false, attempts = 1, attempt_id = gen_random_uuid(), "
+        "attempt_state = 'accepted', granted_at = now(), timeout_at = now() + interval '1 minute', started_at = now() "
+        "where execution_id = '" +
+        id + "'");
     EXPECT_EQ(db_.value("select update_execution_status('" + id + "', 'completed', '{\"r\": 2}')"), "t");
     EXPECT_EQ(column(id, "result_data"), "{\"r\": 2}");
     EXPECT_EQ(db_.value("select outcome from attempts where execution_id = '" + id + "'"), "sql");
@@ -93,21 +134,31 @@ TEST_F(SqlApi, AnEndClosesTheAttempt) {
 }
 
 TEST_F(SqlApi, TheViewTakesPlainInsertsAndUpdates) {
-    const auto id = db_.value("insert into workflow_orchestration (workflow_type, status, scheduled_at, input_data) values ('seo_monitor', 'queued', now(), '{}') returning execution_id");
+    const auto id = db_.value(
+        "insert into workflow_orchestration (workflow_type, status, scheduled_at, input_data) values ('seo_monitor', "
+        "'queued', now(), '{}') returning execution_id");
     EXPECT_EQ(column(id, "priority"), "50");
     EXPECT_EQ(column(id, "max_retries"), "3");
     EXPECT_EQ(events(id), 1);
-    db_.run("update workflow_orchestration set priority = 77, input_data = '{\"b\": 2}' where execution_id = '" + id + "'");
+    db_.run("update workflow_orchestration set priority = 77, input_data = '{\"b\": 2}' where execution_id = '" + id +
+            "'");
     EXPECT_EQ(column(id, "priority"), "77");
     EXPECT_EQ(column(id, "input_data"), "{\"b\": 2}");
     EXPECT_EQ(events(id), 2);
-    EXPECT_THROW(db_.run("update workflow_orchestration set status = 'completed' where execution_id = '" + id + "'"), StatementRefused);
-    EXPECT_THROW(db_.run("update workflow_orchestration set retry_count = 9 where execution_id = '" + id + "'"), StatementRefused) << "refused by name, not lost in silence";
+    EXPECT_THROW(db_.run("update workflow_orchestration set status = 'completed' where execution_id = '" + id + "'"),
+                 StatementRefused);
+    EXPECT_THROW(db_.run("update workflow_orchestration set retry_count = 9 where execution_id = '" + id + "'"),
+                 StatementRefused)
+        << "refused by name, not lost in silence";
     EXPECT_THROW(db_.run("delete from workflow_orchestration where execution_id = '" + id + "'"), StatementRefused);
-    EXPECT_THROW(db_.run("insert into workflow_orchestration (workflow_type, status, scheduled_at) values ('seo_monitor', 'running', now())"), StatementRefused);
+    EXPECT_THROW(db_.run("insert into workflow_orchestration (workflow_type, status, scheduled_at) values "
+                         "('seo_monitor', 'running', now())"),
+                 StatementRefused);
     db_.run("update workflow_orchestration set status = 'cancelled' where execution_id = '" + id + "'");
     EXPECT_EQ(column(id, "status"), "cancelled");
-    const auto history = db_.value("insert into workflow_orchestration (workflow_type, status, scheduled_at, completed_at, result_data, cost_usd) values ('seo_monitor', 'completed', now(), now(), '{\"x\": 1}', 0.0000001) returning execution_id");
+    const auto history = db_.value(
+        "insert into workflow_orchestration (workflow_type, status, scheduled_at, completed_at, result_data, cost_usd) "
+        "values ('seo_monitor', 'completed', now(), now(), '{\"x\": 1}', 0.0000001) returning execution_id");
     EXPECT_EQ(column(history, "result_data"), "{\"x\": 1}");
     EXPECT_EQ(column(history, "cost_usd"), "0.000001") << "rounded up, never lost";
 }
@@ -119,12 +170,18 @@ TEST_F(SqlApi, NextTaskIsTheHubsNext) {
     EXPECT_EQ(db_.value("select execution_id from get_next_priority_task()"), urgent);
     EXPECT_EQ(db_.value("select priority_score from get_next_priority_task()"), "900");
     EXPECT_EQ(db_.value("select execution_id from orchestrate_next_execution()"), urgent);
-    db_.run("insert into pauses (organization_id, workflow_type, reason) values ('default', 'content_pipeline', 'deploy')");
+    db_.run(
+        "insert into pauses (organization_id, workflow_type, reason) values ('default', 'content_pipeline', 'deploy')");
     EXPECT_EQ(db_.value("select priority_score from get_next_priority_task()"), "500");
-    EXPECT_EQ(db_.value("select should_execute::text || ' ' || reason from orchestrate_next_execution() where workflow_type = 'content_pipeline'"), "false paused: deploy");
+    EXPECT_EQ(db_.value("select should_execute::text || ' ' || reason from orchestrate_next_execution() where "
+                        "workflow_type = 'content_pipeline'"),
+              "false paused: deploy");
     EXPECT_EQ(db_.value("select count(*) from orchestrate_next_execution()"), "3");
     // Beyond max_wait it goes first, whatever its score.
-    db_.run("update executions set ready_at = now() - interval '5 hours', created_at = now() - interval '5 hours' where execution_id = '" + low + "'");
+    db_.run(
+        "update executions set ready_at = now() - interval '5 hours', created_at = now() - interval '5 hours' where "
+        "execution_id = '" +
+        low + "'");
     EXPECT_EQ(db_.value("select execution_id from get_next_priority_task()"), low);
     EXPECT_EQ(db_.value("select prevent_starvation()"), "1");
     EXPECT_EQ(db_.value("select prevent_starvation()"), "0") << "only the newly marked are counted";
@@ -132,17 +189,23 @@ TEST_F(SqlApi, NextTaskIsTheHubsNext) {
 
 TEST_F(SqlApi, UsageIsRecordedOnceByItsId) {
     const auto id = enqueue();
-    for (int i = 0; i < 2; ++i) db_.value("select record_resource_usage('" + id + "', 'api_call', 'gemini', 3, 0.01, 'u-1')");
+    for (int i = 0; i < 2; ++i)
+        db_.value("select record_resource_usage('" + id + "', 'api_call', 'gemini', 3, 0.01, 'u-1')");
     db_.value("select record_resource_usage('" + id + "', 'database_query', null, 3, 0.0000001)");
     EXPECT_EQ(db_.value("select count(*) from workflow_resource_usage"), "2");
     EXPECT_EQ(db_.value("select sum(cost_usd) from workflow_resource_usage"), "0.010001");
-    EXPECT_THROW(db_.value("select record_resource_usage('" + id + "', 'api_call', 'gemini', 3, -1)"), StatementRefused);
+    EXPECT_THROW(db_.value("select record_resource_usage('" + id + "', 'api_call', 'gemini', 3, -1)"),
+                 StatementRefused);
 }
 
 TEST_F(SqlApi, AvailabilityNamesTheLimits) {
     db_.run("update workflow_types set max_concurrency = 2 where name = 'seo_monitor'");
-    EXPECT_EQ(db_.value("select available::text || ' ' || current_usage || '/' || limit_value from check_resource_availability() where resource_type = 'concurrency:seo_monitor'"), "true 0/2");
-    EXPECT_EQ(db_.value("select limit_value from check_resource_availability() where resource_type = 'database_connections'"), "20");
+    EXPECT_EQ(db_.value("select available::text || ' ' || current_usage || '/' || limit_value from "
+                        "check_resource_availability() where resource_type = 'concurrency:seo_monitor'"),
+              "true 0/2");
+    EXPECT_EQ(
+        db_.value("select limit_value from check_resource_availability() where resource_type = 'database_connections'"),
+        "20");
 }
 
 TEST_F(SqlApi, AConcurrencyKeyIsReadByPointer) {
@@ -153,7 +216,9 @@ TEST_F(SqlApi, AConcurrencyKeyIsReadByPointer) {
 
 TEST_F(SqlApi, MigrationsGoDownAndUpAgain) {
     // The whole way is walked by the cluster fixture (down to 0, up to the latest); here only that down leaves nothing.
-    EXPECT_EQ(db_.value("select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'public' and c.relkind in ('r', 'v') and c.relname like 'workflow_%'"), "3");
+    EXPECT_EQ(db_.value("select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname "
+                        "= 'public' and c.relkind in ('r', 'v') and c.relname like 'workflow_%'"),
+              "3");
 }
 
 }

@@ -11,16 +11,29 @@ using enum HubState;
 const domain::TimePoint kNow{std::chrono::hours{500000}};
 
 TEST(HubStates, AreExactlyTheTable) {
-    const std::set<std::pair<HubState, HubState>> legal{
-        // seed 003
-        {idle, analyzing}, {analyzing, dispatching}, {analyzing, idle}, {dispatching, monitoring}, {monitoring, idle}, {monitoring, error_recovery},
-        {error_recovery, dispatching}, {error_recovery, idle}, {dispatching, cooldown}, {cooldown, idle},
-        // design
-        {monitoring, analyzing}, {analyzing, monitoring}, {analyzing, cooldown}, {monitoring, cooldown}, {cooldown, analyzing}, {error_recovery, monitoring}};
+    const std::set<std::pair<HubState, HubState>> legal{// seed 003
+                                                        {idle, analyzing},
+                                                        {analyzing, dispatching},
+                                                        {analyzing, idle},
+                                                        {dispatching, monitoring},
+                                                        {monitoring, idle},
+                                                        {monitoring, error_recovery},
+                                                        {error_recovery, dispatching},
+                                                        {error_recovery, idle},
+                                                        {dispatching, cooldown},
+                                                        {cooldown, idle},
+                                                        // design
+                                                        {monitoring, analyzing},
+                                                        {analyzing, monitoring},
+                                                        {analyzing, cooldown},
+                                                        {monitoring, cooldown},
+                                                        {cooldown, analyzing},
+                                                        {error_recovery, monitoring}};
     for (int from = 0; from < kHubStates; ++from)
         for (int to = 0; to < kHubStates; ++to) {
             const std::pair edge{static_cast<HubState>(from), static_cast<HubState>(to)};
-            EXPECT_EQ(may_move(edge.first, edge.second), legal.contains(edge)) << name(edge.first) << " -> " << name(edge.second);
+            EXPECT_EQ(may_move(edge.first, edge.second), legal.contains(edge))
+                << name(edge.first) << " -> " << name(edge.second);
         }
 }
 
@@ -42,7 +55,8 @@ TEST(HubStates, KeepTimeInState) {
     EXPECT_EQ(spent[static_cast<std::size_t>(analyzing)], std::chrono::seconds{1});
     EXPECT_EQ(spent[static_cast<std::size_t>(dispatching)], std::chrono::seconds{6});
     EXPECT_EQ(machine.since(), kNow + std::chrono::seconds{4});
-    for (int i = 0; i < kHubStates; ++i) EXPECT_EQ(parse_hub_state(name(static_cast<HubState>(i))), static_cast<HubState>(i));
+    for (int i = 0; i < kHubStates; ++i)
+        EXPECT_EQ(parse_hub_state(name(static_cast<HubState>(i))), static_cast<HubState>(i));
 }
 
 }

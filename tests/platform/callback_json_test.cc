@@ -10,7 +10,8 @@ namespace {
 using domain::CallbackStatus;
 
 TEST(CallbackJson, ReadsTheWholeOf003) {
-    const auto callback = parse_callback(R"({"execution_id":"018f3c1e-7b2a-7def-8123-456789abcdef","status":"failed","result_data":{"a":1.50},
+    const auto callback = parse_callback(
+        R"({"execution_id":"018f3c1e-7b2a-7def-8123-456789abcdef","status":"failed","result_data":{"a":1.50},
         "error_data":{"message":"no","stack_trace":"x","retry_recommended":false},
         "metrics":{"duration_ms":12.7,"items_processed":3,"cost_usd":0.0123,"api_calls_made":2},
         "usage":[{"provider":"gemini","api_calls":2,"tokens":100,"cost_usd":"0.01","remaining":5,"reset_at":"2026-11-27T00:00:00Z","retry_after_seconds":1.5}],
@@ -48,29 +49,40 @@ TEST_P(CallbackFaults, NameTheField) {
     EXPECT_EQ(callback.error().status, GetParam().status) << GetParam().body;
     EXPECT_EQ(callback.error().pointer, GetParam().pointer) << GetParam().body;
 }
-INSTANTIATE_TEST_SUITE_P(Table, CallbackFaults,
-                         ::testing::Values(Wrong{"", 400, ""}, Wrong{"{", 400, ""}, Wrong{"[]", 422, ""}, Wrong{"{}", 422, "/status"}, Wrong{R"({"status":"done"})", 422, "/status"},
-                                           Wrong{"{\"status\":\"completed\",\"result_data\":\"\xff\xfe\"}", 400, "/result_data"},
-                                           Wrong{R"({"status":"completed","execution_id":"x"})", 422, "/execution_id"},
-                                           Wrong{R"({"status":"completed","metrics":{"cost_usd":-1}})", 422, "/metrics/cost_usd"},
-                                           Wrong{R"({"status":"completed","metrics":{"cost_usd":"NaN"}})", 422, "/metrics/cost_usd"},
-                                           Wrong{R"({"status":"completed","metrics":{"cost_usd":1e308}})", 422, "/metrics/cost_usd"},
-                                           Wrong{R"({"status":"completed","metrics":{"items_processed":-5}})", 422, "/metrics/items_processed"},
-                                           Wrong{R"({"status":"completed","metrics":[]})", 422, "/metrics"}, Wrong{R"({"status":"completed","usage":[{}]})", 422, "/usage/0/provider"},
-                                           Wrong{R"({"status":"partial"})", 422, "/items"}, Wrong{R"({"status":"partial","items":[]})", 422, "/items"},
-                                           Wrong{R"({"status":"partial","items":[{"key":"a","status":"maybe"}]})", 422, "/items/0/status"},
-                                           Wrong{R"({"status":"failed","error_data":{"retry_after_seconds":-3}})", 422, "/error_data/retry_after_seconds"}));
+INSTANTIATE_TEST_SUITE_P(
+    Table, CallbackFaults,
+    ::testing::Values(Wrong{"", 400, ""}, Wrong{"{", 400, ""}, Wrong{"[]", 422, ""}, Wrong{"{}", 422, "/status"},
+                      Wrong{R"({"status":"done"})", 422, "/status"},
+                      Wrong{"{\"status\":\"completed\",\"result_data\":\"\xff\xfe\"}", 400, "/result_data"},
+                      Wrong{R"({"status":"completed","execution_id":"x"})", 422, "/execution_id"},
+                      Wrong{R"({"status":"completed","metrics":{"cost_usd":-1}})", 422, "/metrics/cost_usd"},
+                      Wrong{R"({"status":"completed","metrics":{"cost_usd":"NaN"}})", 422, "/metrics/cost_usd"},
+                      Wrong{R"({"status":"completed","metrics":{"cost_usd":1e308}})", 422, "/metrics/cost_usd"},
+                      Wrong{R"({"status":"completed","metrics":{"items_processed":-5}})", 422,
+                            "/metrics/items_processed"},
+                      Wrong{R"({"status":"completed","metrics":[]})", 422, "/metrics"},
+                      Wrong{R"({"status":"completed","usage":[{}]})", 422, "/usage/0/provider"},
+                      Wrong{R"({"status":"partial"})", 422, "/items"},
+                      Wrong{R"({"status":"partial","items":[]})", 422, "/items"},
+                      Wrong{R"({"status":"partial","items":[{"key":"a","status":"maybe"}]})", 422, "/items/0/status"},
+                      Wrong{R"({"status":"failed","error_data":{"retry_after_seconds":-3}})", 422,
+                            "/error_data/retry_after_seconds"}));
 
 TEST(CallbackJson, AFailureReportCanAlwaysBeStored) {
-    const auto callback = parse_callback(R"({"status":"failed","error_data":{"message":"a\u0000b"},"result_data":{"\ud800":1E100000}})");
+    const auto callback =
+        parse_callback(R"({"status":"failed","error_data":{"message":"a\u0000b"},"result_data":{"\ud800":1E100000}})");
     ASSERT_TRUE(callback);
     EXPECT_TRUE(callback->sanitised);
-    EXPECT_EQ(callback->error_message, "a\xEF\xBF\xBD" "b");
+    EXPECT_EQ(callback->error_message,
+              "a\xEF\xBF\xBD"
+              "b");
 }
 
 TEST(CallbackJson, APartialWithoutFailuresIsComplete) {
-    EXPECT_EQ(parse_callback(R"({"status":"partial","items":[{"key":"a","status":"completed"}]})")->status, CallbackStatus::completed);
-    const auto partial = parse_callback(R"({"status":"partial","items":[{"key":"a","status":"completed"},{"key":7,"status":"failed","error":"x"}]})");
+    EXPECT_EQ(parse_callback(R"({"status":"partial","items":[{"key":"a","status":"completed"}]})")->status,
+              CallbackStatus::completed);
+    const auto partial = parse_callback(
+        R"({"status":"partial","items":[{"key":"a","status":"completed"},{"key":7,"status":"failed","error":"x"}]})");
     ASSERT_TRUE(partial);
     EXPECT_EQ(partial->status, CallbackStatus::partial);
     EXPECT_EQ(partial->items[1].key, "7");
@@ -78,7 +90,9 @@ TEST(CallbackJson, APartialWithoutFailuresIsComplete) {
 }
 
 TEST(CallbackJson, AnAcknowledgementIsNotAResult) {
-    for (const auto* body : {"", "ok", "[]", R"({"message":"Workflow was started"})", R"({"accepted":true})", R"({"status":"accepted"})", R"({"status":"running","result_data":1})", R"({"status":"completed"})"})
+    for (const auto* body :
+         {"", "ok", "[]", R"({"message":"Workflow was started"})", R"({"accepted":true})", R"({"status":"accepted"})",
+          R"({"status":"running","result_data":1})", R"({"status":"completed"})"})
         EXPECT_FALSE(looks_like_callback(body)) << body;
     EXPECT_TRUE(looks_like_callback(R"({"status":"completed","result_data":{}})"));
     EXPECT_TRUE(looks_like_callback(R"({"status":"failed","error_data":{"message":"x"}})"));

@@ -9,10 +9,34 @@ namespace {
 
 TEST(Egress, InnerAddressesAreDenied) {
     const EgressPolicy policy;
-    for (const auto* address : {"127.0.0.1", "127.9.9.9", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255",
-                                "::1", "::", "fe80::1", "fd00::1", "fc00::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "::127.0.0.1", "2001:db8::1", "not an address", ""})
+    for (const auto* address : {"127.0.0.1",
+                                "127.9.9.9",
+                                "10.1.2.3",
+                                "172.16.0.1",
+                                "172.31.255.255",
+                                "192.168.1.1",
+                                "169.254.169.254",
+                                "100.64.0.1",
+                                "0.0.0.0",
+                                "224.0.0.1",
+                                "255.255.255.255",
+                                "::1",
+                                "::",
+                                "fe80::1",
+                                "fd00::1",
+                                "fc00::1",
+                                "ff02::1",
+                                "::ffff:127.0.0.1",
+                                "::ffff:10.0.0.1",
+                                "64:ff9b::7f00:1",
+                                "2002:7f00:1::",
+                                "::127.0.0.1",
+                                "2001:db8::1",
+                                "not an address",
+                                ""})
         EXPECT_FALSE(policy.allows(address)) << address;
-    for (const auto* address : {"1.1.1.1", "8.8.8.8", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "::ffff:8.8.8.8"}) EXPECT_TRUE(policy.allows(address)) << address;
+    for (const auto* address : {"1.1.1.1", "8.8.8.8", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "::ffff:8.8.8.8"})
+        EXPECT_TRUE(policy.allows(address)) << address;
 }
 
 TEST(Egress, AnAllowedBlockOpensOnlyItself) {
@@ -27,7 +51,8 @@ TEST(Egress, AnAllowedBlockOpensOnlyItself) {
 }
 
 TEST(Egress, BlocksAreReadStrictly) {
-    for (const auto* text : {"10.0.0.0/33", "10.0.0/8", "::/129", "10.0.0.0/-1", "10.0.0.0/x", "host"}) EXPECT_FALSE(Cidr::parse(text)) << text;
+    for (const auto* text : {"10.0.0.0/33", "10.0.0/8", "::/129", "10.0.0.0/-1", "10.0.0.0/x", "host"})
+        EXPECT_FALSE(Cidr::parse(text)) << text;
 }
 
 TEST(Urls, AreReadOnce) {
@@ -37,7 +62,9 @@ TEST(Urls, AreReadOnce) {
     EXPECT_EQ(url->port, 443);
     EXPECT_EQ(url->target, "/a/b?x=1");
     EXPECT_EQ(parse_url("http://[::1]:8080")->authority(), "[::1]:8080");
-    for (const auto* bad : {"ftp://x/", "//x", "http://", "http://u:p@x/", "nonsense", "http://x:99999/", "file:///etc/passwd"}) EXPECT_FALSE(parse_url(bad)) << bad;
+    for (const auto* bad :
+         {"ftp://x/", "//x", "http://", "http://u:p@x/", "nonsense", "http://x:99999/", "file:///etc/passwd"})
+        EXPECT_FALSE(parse_url(bad)) << bad;
 }
 
 }

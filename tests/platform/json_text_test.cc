@@ -10,7 +10,8 @@ namespace {
 using Kind = JsonFault::Kind;
 
 TEST(JsonCheck, TakesWhatIsJson) {
-    for (const auto* text : {"null", "true", "0", "-0.5e+10", R"("")", R"("\u00e9\ud83d\ude00\n")", "[]", "{}", R"( { "a" : [ 1 , 2 , { "b" : null } ] } )", "\"\xF0\x9F\x98\x80\"", "1E300"})
+    for (const auto* text : {"null", "true", "0", "-0.5e+10", R"("")", R"("\u00e9\ud83d\ude00\n")", "[]", "{}",
+                             R"( { "a" : [ 1 , 2 , { "b" : null } ] } )", "\"\xF0\x9F\x98\x80\"", "1E300"})
         EXPECT_TRUE(check_json(text)) << text;
 }
 
@@ -27,14 +28,18 @@ TEST_P(JsonFaults, NameTheirPlace) {
     EXPECT_EQ(static_cast<int>(checked.error().kind), static_cast<int>(GetParam().kind)) << GetParam().text;
     EXPECT_EQ(checked.error().pointer, GetParam().pointer) << GetParam().text;
 }
-INSTANTIATE_TEST_SUITE_P(Table, JsonFaults,
-                         ::testing::Values(Bad{"", Kind::syntax, ""}, Bad{"{", Kind::syntax, ""}, Bad{"[1,]", Kind::syntax, "/1"}, Bad{"{\"a\":}", Kind::syntax, "/a"},
-                                           Bad{"01", Kind::syntax, ""}, Bad{"1.", Kind::syntax, ""}, Bad{"nul", Kind::syntax, ""}, Bad{"{\"a\":1}x", Kind::syntax, ""},
-                                           Bad{R"("\x")", Kind::syntax, ""}, Bad{"\"\t\"", Kind::syntax, ""}, Bad{R"({"a":["\u0000"]})", Kind::unstorable, "/a/0"},
-                                           Bad{R"({"a/b":{"c~d":"\ud800"}})", Kind::unstorable, "/a~1b/c~0d"}, Bad{R"(["\udc00"])", Kind::unstorable, "/0"},
-                                           Bad{R"(["\ud800\u0041"])", Kind::unstorable, "/0"}, Bad{R"({"n":1E100000})", Kind::unstorable, "/n"},
-                                           Bad{R"({"n":[0,1e-401]})", Kind::unstorable, "/n/1"}, Bad{"\"\xff\xfe\"", Kind::encoding, ""},
-                                           Bad{"{\"k\":\"\xc0\xaf\"}", Kind::encoding, "/k"}, Bad{"\"\xed\xa0\x80\"", Kind::encoding, ""}));
+INSTANTIATE_TEST_SUITE_P(
+    Table, JsonFaults,
+    ::testing::Values(Bad{"", Kind::syntax, ""}, Bad{"{", Kind::syntax, ""}, Bad{"[1,]", Kind::syntax, "/1"},
+                      Bad{"{\"a\":}", Kind::syntax, "/a"}, Bad{"01", Kind::syntax, ""}, Bad{"1.", Kind::syntax, ""},
+                      Bad{"nul", Kind::syntax, ""}, Bad{"{\"a\":1}x", Kind::syntax, ""},
+                      Bad{R"("\x")", Kind::syntax, ""}, Bad{"\"\t\"", Kind::syntax, ""},
+                      Bad{R"({"a":["\u0000"]})", Kind::unstorable, "/a/0"},
+                      Bad{R"({"a/b":{"c~d":"\ud800"}})", Kind::unstorable, "/a~1b/c~0d"},
+                      Bad{R"(["\udc00"])", Kind::unstorable, "/0"}, Bad{R"(["\ud800\u0041"])", Kind::unstorable, "/0"},
+                      Bad{R"({"n":1E100000})", Kind::unstorable, "/n"},
+                      Bad{R"({"n":[0,1e-401]})", Kind::unstorable, "/n/1"}, Bad{"\"\xff\xfe\"", Kind::encoding, ""},
+                      Bad{"{\"k\":\"\xc0\xaf\"}", Kind::encoding, "/k"}, Bad{"\"\xed\xa0\x80\"", Kind::encoding, ""}));
 
 TEST(JsonCheck, DepthHasAnEnd) {
     const std::string deep = std::string(kJsonDepth, '[') + std::string(kJsonDepth, ']');
@@ -51,7 +56,9 @@ TEST(JsonRepair, ReplacesOnlyWhatCannotBeStored) {
     const auto repaired = storable_json(R"({"message":"a\u0000b","\ud800":1E100000,"ok":[1.50,"\ud83d\ude00"]})");
     ASSERT_TRUE(repaired);
     EXPECT_TRUE(repaired->sanitised);
-    EXPECT_EQ(repaired->text, "{\"message\":\"a\xEF\xBF\xBD" "b\",\"\xEF\xBF\xBD\":\"1E100000\",\"ok\":[1.50,\"\\ud83d\\ude00\"]}");
+    EXPECT_EQ(repaired->text,
+              "{\"message\":\"a\xEF\xBF\xBD"
+              "b\",\"\xEF\xBF\xBD\":\"1E100000\",\"ok\":[1.50,\"\\ud83d\\ude00\"]}");
     EXPECT_TRUE(check_json(repaired->text));
 }
 
@@ -88,7 +95,9 @@ TEST(JsonSlices, FindMembersAndPointers) {
 }
 
 TEST(StorableText, IsUtf8WithoutNul) {
-    EXPECT_EQ(storable_text(std::string("a\0b", 3)), "a\xEF\xBF\xBD" "b");
+    EXPECT_EQ(storable_text(std::string("a\0b", 3)),
+              "a\xEF\xBF\xBD"
+              "b");
     EXPECT_EQ(storable_text("\xff"), "\xEF\xBF\xBD");
     EXPECT_EQ(utf8_prefix("a\xC3\xA9", 2), "a");
 }
@@ -98,12 +107,15 @@ TEST(JsonCheck, AgreesWithAnotherParser) {
     const std::uint32_t seed = 20261127;
     std::uint32_t state = seed;
     const auto next = [&] { return state = state * 1664525u + 1013904223u, state >> 16; };
-    static constexpr std::string_view pieces[] = {"{", "}", "[", "]", ",", ":", "\"a\"", "\"b\\n\"", "1", "-2.5e3", "true", "null", " ", "\"\\u00e9\"", "0", "01", "\"", "x"};
+    static constexpr std::string_view pieces[] = {"{",     "}",           "[", "]",      ",",    ":",
+                                                  "\"a\"", "\"b\\n\"",    "1", "-2.5e3", "true", "null",
+                                                  " ",     "\"\\u00e9\"", "0", "01",     "\"",   "x"};
     for (int i = 0; i < 20000; ++i) {
         std::string text;
         const auto length = next() % 12;
         for (unsigned k = 0; k < length; ++k) text += pieces[next() % std::size(pieces)];
-        EXPECT_EQ(check_json(text).has_value(), nlohmann::json::accept(text)) << "seed " << seed << " case " << i << ": " << text;
+        EXPECT_EQ(check_json(text).has_value(), nlohmann::json::accept(text))
+            << "seed " << seed << " case " << i << ": " << text;
     }
 }
 

@@ -18,7 +18,8 @@ TEST(Signature, MatchesTheVectors) {
         const auto key = signing_key(domain::Secret(each["secret"].get<std::string>()));
         const auto body = decode_base64(each["body_base64"].get<std::string>());
         ASSERT_TRUE(key && body);
-        EXPECT_EQ(sign(*key, each["id"].get<std::string>(), each["timestamp"], *body), each["signature"].get<std::string>());
+        EXPECT_EQ(sign(*key, each["id"].get<std::string>(), each["timestamp"], *body),
+                  each["signature"].get<std::string>());
     }
 }
 

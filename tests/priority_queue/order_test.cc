@@ -42,7 +42,8 @@ std::vector<ExecutionId> naive(std::vector<Entry> entries, TimePoint now) {
 
 std::vector<ExecutionId> walk(const Order& order, TimePoint now, std::size_t most = 1000000) {
     std::vector<ExecutionId> ids;
-    for (Cursor cursor(order, now, kMaxWait); cursor.head() && ids.size() < most; cursor.advance()) ids.push_back(cursor.head()->id);
+    for (Cursor cursor(order, now, kMaxWait); cursor.head() && ids.size() < most; cursor.advance())
+        ids.push_back(cursor.head()->id);
     return ids;
 }
 
@@ -99,7 +100,8 @@ TEST(Order, WhatHasWaitedTooLongGoesFirst) {
 
 TEST(Order, AKeyShowsNoMoreThanCouldStart) {
     Order order;
-    for (std::uint32_t n = 0; n < 1000; ++n) order.insert({id_of(n), 90, kNow + std::chrono::seconds{n}, kNow, "k", 0, false}, 2);
+    for (std::uint32_t n = 0; n < 1000; ++n)
+        order.insert({id_of(n), 90, kNow + std::chrono::seconds{n}, kNow, "k", 0, false}, 2);
     order.insert({id_of(5000), 10, kNow, kNow, "", 0, false});
     EXPECT_EQ(order.shown(), 3U);
     EXPECT_EQ(order.size(), 1001U);
@@ -180,7 +182,8 @@ class Table {
     std::map<std::tuple<int, TimePoint, ExecutionId>, Entry> rows;
     std::vector<Entry> after(const Order::Refill& refill) const {
         std::vector<Entry> found;
-        for (auto at = rows.upper_bound({refill.priority, refill.after_created_at, refill.after_id}); at != rows.end() && std::get<0>(at->first) == refill.priority && found.size() < refill.count; ++at)
+        for (auto at = rows.upper_bound({refill.priority, refill.after_created_at, refill.after_id});
+             at != rows.end() && std::get<0>(at->first) == refill.priority && found.size() < refill.count; ++at)
             found.push_back(at->second);
         return found;
     }

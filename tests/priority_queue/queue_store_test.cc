@@ -77,7 +77,9 @@ TEST_F(QueueStoreTest, ThreeFormsOfTheOrderAreEqual) {
             queue_.insert(tx, rows);
             const auto fast = queue_.first_by_table(tx, {"default", "seo_monitor"}, most, now);
             std::vector<ExecutionId> memory;
-            for (Cursor cursor(order, now, std::chrono::hours{4}); cursor.head() && static_cast<int>(memory.size()) < most; cursor.advance()) memory.push_back(cursor.head()->id);
+            for (Cursor cursor(order, now, std::chrono::hours{4});
+                 cursor.head() && static_cast<int>(memory.size()) < most; cursor.advance())
+                memory.push_back(cursor.head()->id);
             EXPECT_EQ(fast, memory) << "seed " << seed << " depth " << depth << " most " << most;
             EXPECT_EQ(naive_sql(tx, most, now), memory) << "seed " << seed;
         });
@@ -151,8 +153,12 @@ TEST_F(QueueStoreTest, TheTableRefusesImpossibleRows) {
     const auto made = waiting(at, 50, at);
     database_.transact([&](Tx& tx) { queue_.insert(tx, {made}); });
     const std::string where = " where execution_id = '" + made.execution.id.text() + "'";
-    for (const auto* change : {"status = 'pending'", "priority = 101", "priority = -1", "due_at = now()", "status = 'running'", "attempt_id = gen_random_uuid()", "status = 'completed', ready = false, due_at = now()", "retry_count = -1", "cost_microusd = -1"})
-        EXPECT_THROW(database_.run("update executions set " + std::string(change) + where), platform::StatementRefused) << change;
+    for (const auto* change :
+         {"status = 'pending'", "priority = 101", "priority = -1", "due_at = now()", "status = 'running'",
+          "attempt_id = gen_random_uuid()", "status = 'completed', ready = false, due_at = now()", "retry_count = -1",
+          "cost_microusd = -1"})
+        EXPECT_THROW(database_.run("update executions set " + std::string(change) + where), platform::StatementRefused)
+            << change;
 }
 
 }

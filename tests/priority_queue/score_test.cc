@@ -24,8 +24,10 @@ TEST_P(Scores, FollowTheFormula) {
     EXPECT_DOUBLE_EQ(static_cast<double>(score(priority, kNow - age, kNow)) / kPoint, points);
 }
 INSTANTIATE_TEST_SUITE_P(Table, Scores,
-                         ::testing::Values(Row{50, seconds{0}, 500}, Row{0, seconds{0}, 0}, Row{100, minutes{0}, 1000}, Row{50, seconds{90}, 501.5}, Row{50, minutes{30}, 530},
-                                           Row{50, minutes{30} + microseconds{1}, 580 + 1.0 / 60e6}, Row{50, minutes{31}, 581}, Row{50, minutes{120}, 670},
+                         ::testing::Values(Row{50, seconds{0}, 500}, Row{0, seconds{0}, 0}, Row{100, minutes{0}, 1000},
+                                           Row{50, seconds{90}, 501.5}, Row{50, minutes{30}, 530},
+                                           Row{50, minutes{30} + microseconds{1}, 580 + 1.0 / 60e6},
+                                           Row{50, minutes{31}, 581}, Row{50, minutes{120}, 670},
                                            Row{50, hours{500}, 670}, Row{0, hours{9}, 170}, Row{18, seconds{0}, 180}));
 
 TEST(Scores, NeverRiseWithCreatedAt) {

@@ -83,7 +83,13 @@ TEST(Admission, WeightSharesTheLoad) {
 }
 
 TEST(Admission, SaysWhyNoEndpointCanBeAsked) {
-    EXPECT_NE(one(Endpoints{"seo", {}, }).closed({}, {0}, kNow)->detail.find("no endpoint"), std::string::npos);
+    EXPECT_NE(one(Endpoints{
+                      "seo",
+                      {},
+                  })
+                  .closed({}, {0}, kNow)
+                  ->detail.find("no endpoint"),
+              std::string::npos);
     Endpoints held{"seo", {endpoint(1, 0, 10)}};
     held.endpoints[0].held_until = kNow + std::chrono::seconds{9};
     held.endpoints[0].held_detail = "status 403";

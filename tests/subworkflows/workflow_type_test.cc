@@ -10,10 +10,12 @@ namespace {
 const domain::Lane kLane{"default", "seo"};
 
 TEST(WorkflowType, ReadsAWholeDefinition) {
-    const auto type = parse_workflow_type(R"({"endpoints":["http://a/x",{"url":"https://b/y","weight":3,"deduplicates":true,"max_in_flight":5}],
+    const auto type = parse_workflow_type(
+        R"({"endpoints":["http://a/x",{"url":"https://b/y","weight":3,"deduplicates":true,"max_in_flight":5}],
         "timeout_seconds":60,"max_concurrency":4,"concurrency_key":"/customer","retry_policy":{"max_retries":2,"base_seconds":1.5,"jitter":[0,0]},
         "importance":"high","bearer":"b","signing_secrets":["whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"],"headers":{"x-team":"seo"},
-        "cost_estimate_usd":0.1,"call_estimates":[{"provider":"gemini","calls":3,"cost_usd":"0.000001"}]})", kLane, nullptr);
+        "cost_estimate_usd":0.1,"call_estimates":[{"provider":"gemini","calls":3,"cost_usd":"0.000001"}]})",
+        kLane, nullptr);
     ASSERT_TRUE(type) << type.error().front().pointer << type.error().front().what;
     EXPECT_EQ(type->endpoints.size(), 2U);
     EXPECT_EQ(type->endpoints[1].weight, 3);
@@ -26,7 +28,9 @@ TEST(WorkflowType, ReadsAWholeDefinition) {
 }
 
 TEST(WorkflowType, NeverShowsASecretAndKeepsThoseThatAreNotSent) {
-    const auto first = parse_workflow_type(R"({"endpoints":["http://a/x"],"bearer":"b3arer","signing_secrets":["whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"],"headers":{"x-k":"v4lue"}})", kLane, nullptr);
+    const auto first = parse_workflow_type(
+        R"({"endpoints":["http://a/x"],"bearer":"b3arer","signing_secrets":["whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"],"headers":{"x-k":"v4lue"}})",
+        kLane, nullptr);
     ASSERT_TRUE(first);
     const auto shown = workflow_type_json(*first);
     for (const auto* secret : {"b3arer", "AAECAw", "v4lue"}) EXPECT_EQ(shown.find(secret), std::string::npos);
@@ -40,14 +44,18 @@ TEST(WorkflowType, NeverShowsASecretAndKeepsThoseThatAreNotSent) {
 }
 
 TEST(WorkflowType, ListsEveryFaultByPointer) {
-    const auto type = parse_workflow_type(R"({"endpoints":[{"url":"ftp://x","weight":0},{"url":"ftp://x"}],"timeout_seconds":0,"max_concurrency":-1,"concurrency_key":"customer",
+    const auto type = parse_workflow_type(
+        R"({"endpoints":[{"url":"ftp://x","weight":0},{"url":"ftp://x"}],"timeout_seconds":0,"max_concurrency":-1,"concurrency_key":"customer",
         "retry_policy":"patient","importance":"urgent","signing_secrets":["whsec_x"],"headers":{"host":"x","bad name":"y"},"cost_estimate_usd":-1,"tiemout":3,
-        "call_estimates":[{"calls":-1}]})", kLane, nullptr);
+        "call_estimates":[{"calls":-1}]})",
+        kLane, nullptr);
     ASSERT_FALSE(type);
     std::set<std::string> pointers;
     for (const auto& fault : type.error()) pointers.insert(fault.pointer);
-    for (const auto* expected : {"/endpoints/0/url", "/endpoints/0/weight", "/endpoints/1/url", "/timeout_seconds", "/max_concurrency", "/concurrency_key", "/retry_policy", "/importance",
-                                 "/signing_secrets/0", "/headers/host", "/headers", "/cost_estimate_usd", "/tiemout", "/call_estimates/0/provider", "/call_estimates/0/calls"})
+    for (const auto* expected :
+         {"/endpoints/0/url", "/endpoints/0/weight", "/endpoints/1/url", "/timeout_seconds", "/max_concurrency",
+          "/concurrency_key", "/retry_policy", "/importance", "/signing_secrets/0", "/headers/host", "/headers",
+          "/cost_estimate_usd", "/tiemout", "/call_estimates/0/provider", "/call_estimates/0/calls"})
         EXPECT_TRUE(pointers.contains(expected)) << expected;
 }
 

@@ -24,12 +24,15 @@ std::string cluster_sockets() {
     for (const auto& home : {near, near + "/postgres"})
         if (fs::exists(home + "/run/.s.PGSQL.5432")) return home + "/run";
     for (const auto& entry : fs::directory_iterator("/tmp"))
-        if (entry.path().filename().string().starts_with("impresario-") && fs::exists(entry.path() / ".s.PGSQL.5432")) return entry.path().string();
+        if (entry.path().filename().string().starts_with("impresario-") && fs::exists(entry.path() / ".s.PGSQL.5432"))
+            return entry.path().string();
     throw std::runtime_error("no test cluster runs; start it with build/dev/tests/test_cluster start");
 }
 }
 
-std::string TestDatabase::admin_url(const std::string& database) const { return "host=" + sockets_ + " user=impresario dbname=" + database; }
+std::string TestDatabase::admin_url(const std::string& database) const {
+    return "host=" + sockets_ + " user=impresario dbname=" + database;
+}
 
 TestDatabase::TestDatabase() : sockets_(cluster_sockets()) {
     static std::atomic<int> count{0};

@@ -47,7 +47,8 @@ std::string raw_exchange(int port, const std::string& bytes, double seconds) {
     std::string got;
     const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
     for (;;) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
+        const auto left =
+            std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
         if (left <= 0) break;
         pollfd wait{fd, POLLIN, 0};
         if (poll(&wait, 1, static_cast<int>(left)) <= 0) break;
@@ -60,8 +61,8 @@ std::string raw_exchange(int port, const std::string& bytes, double seconds) {
     return got;
 }
 
-Reply request(int port, const std::string& method, const std::string& target, const std::vector<std::pair<std::string, std::string>>& headers,
-              const std::string& body) {
+Reply request(int port, const std::string& method, const std::string& target,
+              const std::vector<std::pair<std::string, std::string>>& headers, const std::string& body) {
     std::string text = method + " " + target + " HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n";
     for (const auto& [key, value] : headers) text += key + ": " + value + "\r\n";
     if (!body.empty() || method != "GET") text += "content-length: " + std::to_string(body.size()) + "\r\n";
@@ -79,7 +80,8 @@ Reply request(int port, const std::string& method, const std::string& target, co
         const auto line_end = answer.find("\r\n", at);
         const auto colon = answer.find(':', at);
         std::string key = answer.substr(at, colon - at);
-        std::transform(key.begin(), key.end(), key.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        std::transform(key.begin(), key.end(), key.begin(),
+                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
         std::string value = answer.substr(colon + 1, line_end - colon - 1);
         value.erase(0, value.find_first_not_of(' '));
         reply.headers[key] = value;

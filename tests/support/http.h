@@ -19,8 +19,8 @@ struct Reply {
 };
 
 /// One request on a connection of its own. Status 0: no answer (the body says why).
-Reply request(int port, const std::string& method, const std::string& target, const std::vector<std::pair<std::string, std::string>>& headers = {},
-              const std::string& body = "");
+Reply request(int port, const std::string& method, const std::string& target,
+              const std::vector<std::pair<std::string, std::string>>& headers = {}, const std::string& body = "");
 
 /// Sends bytes as they are and returns everything that came back until the peer closed, or `seconds` passed.
 std::string raw_exchange(int port, const std::string& bytes, double seconds = 5);

@@ -57,12 +57,17 @@ Json quick_retries(int max_retries, double seconds) {
     return {{"max_retries", max_retries}, {"base_seconds", seconds}, {"factor", 1}, {"jitter", {0, 0}}};
 }
 
-HubProcess::HubProcess(const TestDatabase& database, const std::string& key_file, const std::string& extra_config, int port, bool wait)
+HubProcess::HubProcess(const TestDatabase& database, const std::string& key_file, const std::string& extra_config,
+                       int port, bool wait)
     : directory_(temporary_directory()), port_(port == 0 ? free_port() : port) {
-    std::ofstream(directory_ + "/impresario.toml") << "[http]\nport = " << port_ << "\n[egress]\nallow = [\"127.0.0.0/8\"]\n[log]\nformat = \"text\"\nlevel = \"debug\"\n" << extra_config;
+    std::ofstream(directory_ + "/impresario.toml")
+        << "[http]\nport = " << port_
+        << "\n[egress]\nallow = [\"127.0.0.0/8\"]\n[log]\nformat = \"text\"\nlevel = \"debug\"\n"
+        << extra_config;
     platform::ProcessSettings settings;
     settings.command = {IMPRESARIO_BINARY, "serve", "--config", directory_ + "/impresario.toml"};
-    settings.environment = {{"IMPRESARIO_DATABASE_URL", database.url().reveal()}, {"IMPRESARIO_HUB_KEY_FILE", key_file}};
+    settings.environment = {{"IMPRESARIO_DATABASE_URL", database.url().reveal()},
+                            {"IMPRESARIO_HUB_KEY_FILE", key_file}};
     settings.log_file = directory_ + "/hub.log";
     process_ = std::make_unique<platform::Process>(std::move(settings));
     if (wait && !wait_ready()) throw std::runtime_error("the hub did not become ready:\n" + log());
@@ -106,7 +111,8 @@ HubFixture::~HubFixture() {
 
 std::string HubFixture::make_key(const std::string& role, const std::string& name) const {
     platform::ProcessSettings settings;
-    settings.command = {IMPRESARIO_BINARY, "keys", "create", "--role", role, "--name", name, "--database-url", database.url().reveal()};
+    settings.command = {IMPRESARIO_BINARY,      "keys", "create", "--role", role, "--name", name, "--database-url",
+                        database.url().reveal()};
     auto finished = platform::run_command(std::move(settings));
     if (finished.status != 0) throw std::runtime_error("keys create: " + finished.output);
     while (!finished.output.empty() && finished.output.back() == '\n') finished.output.pop_back();
@@ -119,7 +125,8 @@ void HubFixture::start() {
     port_ = hub->port();
 }
 
-Reply HubFixture::api(const std::string& method, const std::string& path, const Json& body, const std::vector<std::pair<std::string, std::string>>& headers) const {
+Reply HubFixture::api(const std::string& method, const std::string& path, const Json& body,
+                      const std::vector<std::pair<std::string, std::string>>& headers) const {
     auto all = headers;
     all.emplace_back("authorization", "Bearer " + key);
     return request(hub->port(), method, path, all, body.is_null() ? "" : body.dump());
@@ -140,7 +147,9 @@ std::string HubFixture::enqueue(const std::string& type, const Json& input, Json
     return reply.json().at("execution_id");
 }
 
-Json HubFixture::await_end(const std::string& id, int seconds) const { return get("/v1/executions/" + id + "?wait=" + std::to_string(seconds)); }
+Json HubFixture::await_end(const std::string& id, int seconds) const {
+    return get("/v1/executions/" + id + "?wait=" + std::to_string(seconds));
+}
 
 bool HubFixture::await(const std::string& id, const std::function<bool(const Json&)>& condition, double seconds) const {
     return eventually([&] { return condition(execution(id)); }, seconds);

@@ -16,7 +16,8 @@ namespace impresario::testing {
 class HubProcess {
   public:
     /// Starts it and waits until it is ready.
-    HubProcess(const TestDatabase& database, const std::string& key_file, const std::string& extra_config = "", int port = 0, bool wait = true);
+    HubProcess(const TestDatabase& database, const std::string& key_file, const std::string& extra_config = "",
+               int port = 0, bool wait = true);
     ~HubProcess();
 
     int port() const { return port_; }
@@ -48,7 +49,8 @@ class HubFixture {
 
     /// Starts a hub (again).
     void start();
-    Reply api(const std::string& method, const std::string& path, const Json& body = nullptr, const std::vector<std::pair<std::string, std::string>>& headers = {}) const;
+    Reply api(const std::string& method, const std::string& path, const Json& body = nullptr,
+              const std::vector<std::pair<std::string, std::string>>& headers = {}) const;
     Json get(const std::string& path) const { return api("GET", path).json(); }
 
     /// Registers a workflow type at `url`; `more` is merged into its definition.

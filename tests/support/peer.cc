@@ -21,7 +21,8 @@ Peer::Peer(Script script) : script_(std::move(script)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
-    if (bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || listen(listener_, 512) != 0) throw std::runtime_error("peer cannot listen");
+    if (bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || listen(listener_, 512) != 0)
+        throw std::runtime_error("peer cannot listen");
     socklen_t size = sizeof address;
     getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
     port_ = ntohs(address.sin_port);
@@ -84,13 +85,15 @@ void Peer::serve(int fd) {
             const auto next = buffer.find("\r\n", at);
             const auto colon = buffer.find(':', at);
             std::string key = buffer.substr(at, colon - at);
-            std::transform(key.begin(), key.end(), key.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+            std::transform(key.begin(), key.end(), key.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
             std::string value = buffer.substr(colon + 1, next - colon - 1);
             value.erase(0, value.find_first_not_of(' '));
             asked.headers[key] = value;
             at = next + 2;
         }
-        const std::size_t length = asked.headers.count("content-length") ? std::stoul(asked.headers["content-length"]) : 0;
+        const std::size_t length =
+            asked.headers.count("content-length") ? std::stoul(asked.headers["content-length"]) : 0;
         while (buffer.size() < end + 4 + length && going) going = read_more();
         if (!going) break;
         asked.body = buffer.substr(end + 4, length);
@@ -120,7 +123,9 @@ void Peer::serve(int fd) {
         }
         std::string answer = behaviour.garbage;
         if (answer.empty()) {
-            answer = "HTTP/1.1 " + std::to_string(behaviour.status) + " Scripted\r\ncontent-type: application/json\r\ncontent-length: " + std::to_string(behaviour.body.size()) + "\r\n";
+            answer = "HTTP/1.1 " + std::to_string(behaviour.status) +
+                     " Scripted\r\ncontent-type: application/json\r\ncontent-length: " +
+                     std::to_string(behaviour.body.size()) + "\r\n";
             for (const auto& [key, value] : behaviour.headers) answer += key + ": " + value + "\r\n";
             answer += "\r\n" + behaviour.body;
         } else {
@@ -155,7 +160,12 @@ bool Peer::wait_until(const std::function<bool(const std::vector<Asked>&)>& cond
 }
 
 bool Peer::wait_for(std::size_t count, double seconds) const {
-    return wait_until([&](const std::vector<Asked>& asked) { return std::count_if(asked.begin(), asked.end(), [](const Asked& each) { return each.method == "POST"; }) >= static_cast<std::ptrdiff_t>(count); }, seconds);
+    return wait_until(
+        [&](const std::vector<Asked>& asked) {
+            return std::count_if(asked.begin(), asked.end(), [](const Asked& each) { return each.method == "POST"; }) >=
+                   static_cast<std::ptrdiff_t>(count);
+        },
+        seconds);
 }
 
 Reply Peer::call_back_raw(const Asked& asked, const std::string& body, const std::string& token) {
@@ -163,9 +173,12 @@ Reply Peer::call_back_raw(const Asked& asked, const std::string& body, const std
     const auto host = url.find("//") + 2;
     const auto colon = url.find(':', host);
     const auto slash = url.find('/', host);
-    return request(std::stoi(url.substr(colon + 1, slash - colon - 1)), "POST", url.substr(slash), {{"authorization", "Bearer " + token}, {"content-type", "application/json"}}, body);
+    return request(std::stoi(url.substr(colon + 1, slash - colon - 1)), "POST", url.substr(slash),
+                   {{"authorization", "Bearer " + token}, {"content-type", "application/json"}}, body);
 }
 
-Reply Peer::call_back(const Asked& asked, const nlohmann::json& body) { return call_back_raw(asked, body.dump(), asked.token()); }
+Reply Peer::call_back(const Asked& asked, const nlohmann::json& body) {
+    return call_back_raw(asked, body.dump(), asked.token());
+}
 
 }

@@ -50,7 +50,9 @@ class Peer {
     ~Peer();
 
     int port() const { return port_; }
-    std::string url(const std::string& path = "/run") const { return "http://127.0.0.1:" + std::to_string(port_) + path; }
+    std::string url(const std::string& path = "/run") const {
+        return "http://127.0.0.1:" + std::to_string(port_) + path;
+    }
     void set_script(Script script);
 
     /// Requests so far (POST only unless `all`).

@@ -32,7 +32,8 @@ TEST_F(CallbackToken, CannotBeForgedOrBent) {
     }
     const platform::KeyRing others({domain::Secret(platform::base64(std::string(32, 'x')))});
     EXPECT_FALSE(verify_callback_token(others, execution_, token));
-    for (const auto* bad : {"", "icb_", "icb_AAAA", "imp_key", "icb_*"}) EXPECT_FALSE(verify_callback_token(keys_, execution_, bad)) << bad;
+    for (const auto* bad : {"", "icb_", "icb_AAAA", "imp_key", "icb_*"})
+        EXPECT_FALSE(verify_callback_token(keys_, execution_, bad)) << bad;
 }
 
 }

@@ -31,7 +31,8 @@ TEST(Outcome, FollowsTheDesign) {
     for (const int status : {502, 504, 520, 521, 522, 523, 524}) EXPECT_EQ(name(of(status)), "unknown") << status;
     EXPECT_EQ(name(of(429)), "overload");
     EXPECT_EQ(name(of(503, "", {{"Retry-After", "7"}})), "overload");
-    for (const int status : {401, 403, 404, 405, 410, 301, 302, 307, 308}) EXPECT_EQ(name(of(status)), "endpoint") << status;
+    for (const int status : {401, 403, 404, 405, 410, 301, 302, 307, 308})
+        EXPECT_EQ(name(of(status)), "endpoint") << status;
     for (const int status : {400, 402, 406, 413, 415, 422, 451, 499}) EXPECT_EQ(name(of(status)), "rejected") << status;
     for (const int status : {0, 600, 999}) EXPECT_EQ(name(of(status)), "unknown") << status;
 }
@@ -74,7 +75,8 @@ TEST(RetryAfter, IsClampedAndReadBothWays) {
     EXPECT_EQ(retry_after("99999999999999999999999", kNow), hours{24});
     EXPECT_EQ(retry_after("Fri, 27 Nov 2026 12:00:30 GMT", kNow), seconds{30});
     EXPECT_EQ(retry_after("Fri, 27 Nov 2020 12:00:30 GMT", kNow), seconds{1});
-    for (const auto* text : {"", "soon", "7 seconds", "Fri, 99 Nov 2026 12:00:30 GMT", "1e3"}) EXPECT_FALSE(retry_after(text, kNow)) << text;
+    for (const auto* text : {"", "soon", "7 seconds", "Fri, 99 Nov 2026 12:00:30 GMT", "1e3"})
+        EXPECT_FALSE(retry_after(text, kNow)) << text;
     EXPECT_EQ(std::get<Overload>(of(429, "", {{"retry-after", "nonsense"}})).retry_after, seconds{5});
 }
 
@@ -85,7 +87,9 @@ TEST(LoggableAnswer, IsCutStorableAndWithoutSecrets) {
     const auto cut = loggable_answer(body, {&secret});
     EXPECT_LE(cut.size(), 4096U);
     EXPECT_EQ(cut.find("top-s"), std::string::npos) << "not even half of it across the edge";
-    EXPECT_EQ(loggable_answer(std::string("a\0b", 3), {}), "a\xEF\xBF\xBD" "b");
+    EXPECT_EQ(loggable_answer(std::string("a\0b", 3), {}),
+              "a\xEF\xBF\xBD"
+              "b");
 }
 
 }
