@@ -75,6 +75,9 @@ class Api {
     Task<Response> pauses(Call call);
     Task<Response> pause(Call call);
     Task<Response> resume(Call call);
+    /// On a database thread.
+    void tell_lanes(platform::Tx& tx, const subworkflows::Catalogue& catalogue, const subworkflows::PauseRecord& record,
+                    std::string_view type) const;
     // routes_dead_letters.cc
     Task<Response> list_dead_letters(Call call);
     Task<Response> get_dead_letter(Call call);

@@ -7,6 +7,7 @@
 #include "api/problem.h"
 #include "api/request_reader.h"
 #include "api_sql.h"
+#include "orchestrator/lane_events.h"
 #include "platform/gate_json.h"
 #include "platform/json_writer.h"
 #include "priority_queue/score.h"
@@ -226,7 +227,8 @@ Task<HttpResponse> Api::pauses(Call call) {
     JsonWriter json;
     json.open();
     json.open("pauses", '[');
-    for (const auto& pause : node_.catalogue()->pauses) {
+    const auto catalogue = node_.catalogue();
+    for (const auto& pause : catalogue->pauses) {
         if (!pause.organization_id.empty() && pause.organization_id != call.caller.organization_id) continue;
         json.open();
         json.raw("workflow_type", pause.workflow_type.empty() ? "null" : platform::json_quoted(pause.workflow_type));
@@ -265,14 +267,29 @@ PauseRequest read_pause(const Call& call, const subworkflows::Catalogue& catalog
 }
 }
 
+/// Each lane that is meant has it in its stream, with who and why.
+void Api::tell_lanes(Tx& tx, const subworkflows::Catalogue& catalogue, const subworkflows::PauseRecord& record,
+                     std::string_view type) const {
+    JsonWriter json;
+    json.open();
+    json.field("by", record.by).field("reason", record.reason);
+    time_field(json, "until", record.until);
+    json.close();
+    for (const auto& [lane, known] : catalogue.types)
+        if (record.covers(lane))
+            orchestrator::append_lane_event(tx, node_.catalogue_store(), lane, node_.id(), type, json.text());
+}
+
 /// Without a workflow_type everything of the organization is paused.
 Task<HttpResponse> Api::pause(Call call) {
     if (!call.request.body.empty())
         if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
     auto request = read_pause(call, *node_.catalogue(), true);
     if (!request.faults.empty()) co_return invalid(request.faults);
-    auto pausing = node_.database().transact(
-        [this, record = request.record](Tx& tx) { node_.catalogue_store().pause(tx, record); });
+    auto pausing = node_.database().transact([this, record = request.record, catalogue = node_.catalogue()](Tx& tx) {
+        node_.catalogue_store().pause(tx, record);
+        tell_lanes(tx, *catalogue, record, domain::event::lane_paused);
+    });
     co_await std::move(pausing);
     co_await node_.refresh_catalogue();
     node_.notify_others("catalogue");
@@ -285,8 +302,10 @@ Task<HttpResponse> Api::resume(Call call) {
         if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
     auto request = read_pause(call, *node_.catalogue(), false);
     if (!request.faults.empty()) co_return invalid(request.faults);
-    auto asked_was = node_.database().transact([this, record = request.record](Tx& tx) {
-        return node_.catalogue_store().resume(tx, record.organization_id, record.workflow_type);
+    auto asked_was = node_.database().transact([this, record = request.record, catalogue = node_.catalogue()](Tx& tx) {
+        const bool paused = node_.catalogue_store().resume(tx, record.organization_id, record.workflow_type);
+        if (paused) tell_lanes(tx, *catalogue, record, domain::event::lane_resumed);
+        return paused;
     });
     const bool was = co_await std::move(asked_was);
     co_await node_.refresh_catalogue();

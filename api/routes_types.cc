@@ -15,7 +15,8 @@ Task<HttpResponse> Api::list_types(Call call) {
     JsonWriter json;
     json.open();
     json.open("workflow_types", '[');
-    for (const auto& [lane, type] : node_.catalogue()->types)
+    const auto catalogue = node_.catalogue();
+    for (const auto& [lane, type] : catalogue->types)
         if (lane.organization_id == call.caller.organization_id) json.element(subworkflows::workflow_type_json(type));
     json.close(']');
     json.close();
@@ -23,7 +24,8 @@ Task<HttpResponse> Api::list_types(Call call) {
 }
 
 Task<HttpResponse> Api::get_type(Call call) {
-    const auto* type = node_.catalogue()->find({call.caller.organization_id, call.path["name"]});
+    const auto catalogue = node_.catalogue();
+    const auto* type = catalogue->find({call.caller.organization_id, call.path["name"]});
     if (!type) co_return problem(404, "not-found", "there is no such workflow type");
     co_return json_response(200, subworkflows::workflow_type_json(*type));
 }

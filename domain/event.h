@@ -36,6 +36,19 @@ inline constexpr std::string_view updated = "execution.updated";
 inline constexpr std::string_view refused = "execution.refused";
 }
 
+/// The vocabulary of a lane's and of a node's stream.
+namespace event {
+inline constexpr std::string_view lane_stopped = "lane.stopped";
+inline constexpr std::string_view lane_opened = "lane.opened";
+inline constexpr std::string_view lane_paused = "lane.paused";
+inline constexpr std::string_view lane_resumed = "lane.resumed";
+/// An endpoint is left alone for a while; somebody should look.
+inline constexpr std::string_view endpoint_held = "lane.endpoint_held";
+inline constexpr std::string_view endpoint_released = "lane.endpoint_released";
+inline constexpr std::string_view node_leads = "node.leads";
+inline constexpr std::string_view node_illegal_move = "node.illegal_move";
+}
+
 /// One line of a stream. `seq` is the number within the stream, from 1, without gaps (P8).
 struct Event {
     /// "execution", "lane", "node": which kind of thing the stream belongs to.

@@ -98,7 +98,11 @@ create table api_keys (
     revoked_at      timestamptz
 );
 
-create trigger catalogue_changed after insert or update or delete on workflow_types
+-- last_seq moves with every event of the lane and is nobody's definition.
+create trigger catalogue_changed after insert or delete or update of organization_id, name, enabled, importance,
+    timeout_seconds, max_runtime_seconds, max_concurrency, concurrency_key, concurrency_key_limit, max_wait_seconds,
+    retry_policy, max_retries, retry_rejected, accept_late, unknown_statuses, cost_estimate_microusd, call_estimates,
+    bearer_sealed, headers_sealed, signing_sealed on workflow_types
     for each statement execute function bump_catalogue_version();
 create trigger catalogue_changed after insert or update or delete on endpoints
     for each statement execute function bump_catalogue_version();

@@ -15,10 +15,12 @@ void Board::set_catalogue(subworkflows::CataloguePtr catalogue) {
     catalogue_ = std::move(catalogue);
     std::map<domain::EndpointId, EndpointState> endpoints;
     for (const auto& [lane, type] : catalogue_->types) {
+        const bool redefined = versions_.contains(lane) && versions_[lane] != type.version;
+        versions_[lane] = type.version;
         for (const auto& endpoint : type.endpoints) {
             auto known = endpoints_.find(endpoint.id);
             EndpointState state;
-            if (known != endpoints_.end()) {
+            if (known != endpoints_.end() && !redefined) {
                 state = std::move(known->second);
             } else {
                 state.health.held_until = endpoint.held_until;
@@ -27,12 +29,6 @@ void Board::set_catalogue(subworkflows::CataloguePtr catalogue) {
                 state.health.detail = endpoint.held_detail;
                 state.health.holds = endpoint.holds;
                 if (endpoint.held_until) state.health.window = 1;
-            }
-            // Somebody cleared the hold in the table (a new definition does): try again at once.
-            if (state.health.held_until && !endpoint.held_until && !state.changed) {
-                const int in_flight = state.in_flight;
-                state = EndpointState{};
-                state.in_flight = in_flight;
             }
             endpoints.emplace(endpoint.id, std::move(state));
         }
@@ -190,18 +186,24 @@ void Board::endpoint_news(const EndpointNews& news, TimePoint now) {
     }
 }
 
-std::vector<subworkflows::Endpoint> Board::take_changed_endpoints() {
-    std::vector<subworkflows::Endpoint> changed;
+std::vector<Board::ChangedEndpoint> Board::take_changed_endpoints() {
+    std::vector<ChangedEndpoint> changed;
     for (auto& [id, state] : endpoints_) {
         if (!std::exchange(state.changed, false)) continue;
-        subworkflows::Endpoint endpoint;
+        ChangedEndpoint each;
+        for (const auto& [lane, type] : catalogue_->types)
+            if (const auto* known = type.endpoint(id)) {
+                each.lane = lane;
+                each.endpoint = *known;
+            }
+        auto& endpoint = each.endpoint;
         endpoint.id = id;
         endpoint.held_until = state.health.held_until;
         endpoint.held_since = state.health.held_since;
         endpoint.held_reason = state.health.reason;
         endpoint.held_detail = state.health.detail;
         endpoint.holds = state.health.holds;
-        changed.push_back(std::move(endpoint));
+        changed.push_back(std::move(each));
     }
     return changed;
 }
@@ -319,11 +321,12 @@ void Board::spare_deadlines(TimePoint from, TimePoint to, domain::Duration by) {
     }
 }
 
-std::vector<std::pair<ExecutionId, domain::AttemptId>> Board::passed_deadlines(TimePoint now, std::size_t most) const {
-    std::vector<std::pair<ExecutionId, domain::AttemptId>> passed;
+std::vector<Board::Passed> Board::passed_deadlines(TimePoint now, std::size_t most) const {
+    std::vector<Passed> passed;
     for (const auto& [at, id] : deadlines_) {
         if (at > now || passed.size() >= most) break;
-        passed.emplace_back(id, live_.at(id).attempt);
+        const Live& live = live_.at(id);
+        passed.push_back({id, live.attempt, live.state, live.endpoint, live.lane});
     }
     return passed;
 }

@@ -75,8 +75,12 @@ class Board {
     void forget(const domain::ExecutionId& id);
 
     void endpoint_news(const EndpointNews& news, domain::TimePoint now);
+    struct ChangedEndpoint {
+        domain::Lane lane;
+        subworkflows::Endpoint endpoint;
+    };
     /// Endpoints whose hold changed since the last call, to be written down.
-    std::vector<subworkflows::Endpoint> take_changed_endpoints();
+    std::vector<ChangedEndpoint> take_changed_endpoints();
 
     PlanInput plan_input(int most) const;
 
@@ -94,8 +98,14 @@ class Board {
 
     // Timers.
     std::optional<domain::TimePoint> next_deadline() const;
-    std::vector<std::pair<domain::ExecutionId, domain::AttemptId>> passed_deadlines(domain::TimePoint now,
-                                                                                    std::size_t most) const;
+    struct Passed {
+        domain::ExecutionId execution;
+        domain::AttemptId attempt;
+        domain::AttemptState state = domain::AttemptState::accepted;
+        domain::EndpointId endpoint;
+        domain::Lane lane;
+    };
+    std::vector<Passed> passed_deadlines(domain::TimePoint now, std::size_t most) const;
     /// Attempts in state granted or sending whose node is not among `alive`, or granted longer than `patience`.
     struct Lapsed {
         domain::ExecutionId execution;
@@ -177,6 +187,8 @@ class Board {
     std::set<std::pair<domain::TimePoint, domain::ExecutionId>> deadlines_;
     std::set<domain::ExecutionId> in_flight_;
     std::map<domain::EndpointId, EndpointState> endpoints_;
+    /// Of each type as last seen: a new definition wants its endpoints tried.
+    std::map<domain::Lane, int> versions_;
     std::unordered_map<domain::ExecutionId, Gone> gone_;
     std::vector<std::pair<std::uint64_t, domain::ExecutionId>> gone_order_;
     std::set<domain::ExecutionId> parents_;

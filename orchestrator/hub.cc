@@ -1,6 +1,8 @@
 #include "orchestrator/hub.h"
 
 #include "journal/event_store.h"
+#include "orchestrator/lane_events.h"
+#include "platform/gate_json.h"
 #include "platform/json_text.h"
 #include "platform/json_writer.h"
 #include "platform/log.h"
@@ -25,6 +27,8 @@ namespace {
 constexpr int kMostFeed = 20000;
 constexpr std::size_t kMostSweep = 500;
 constexpr std::size_t kMostGateNotes = 100;
+/// How long a status URL may take to answer before the deadline counts after all.
+constexpr Duration kStatusPatience = seconds{30};
 }
 
 Hub::Hub(Node& node, HubSettings settings)
@@ -120,6 +124,7 @@ void Hub::step_down(const char* why) {
     recorded_gates_.clear();
     pending_gates_.clear();
     feed_seen_.clear();
+    status_asked_.clear();
 }
 
 Task<bool> Hub::try_lead() {
@@ -150,6 +155,7 @@ Task<bool> Hub::try_lead() {
             no_takeover_before_ = steady_clock::now() + node_.settings().lease;
         }
     }
+    node_.record_event(domain::event::node_leads, "{\"epoch\":" + std::to_string(*lead_) + "}");
     log::info("scheduler", {{"epoch", *lead_}, {"waiting", board_->waiting()}, {"live", board_->live()}});
     co_return true;
 }
@@ -358,8 +364,14 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
         for (const auto& id : due.first) commands.push_back(node_.command(id, BecameDue{}));
         board_->set_next_due(due.first.empty() ? due.second : std::optional(now));
     }
-    for (const auto& [id, attempt] : board_->passed_deadlines(now, kMostSweep)) {
-        commands.push_back(node_.command(id, DeadlinePassed{attempt}));
+    for (const auto& passed : board_->passed_deadlines(now, kMostSweep)) {
+        // Nobody knows whether it began: where somebody can be asked, ask before trying anew.
+        if (passed.state == domain::AttemptState::unknown && status_asked_.insert(passed.attempt).second &&
+            node_.ask_status(passed.execution, passed.attempt, passed.lane, passed.endpoint)) {
+            board_->spare_deadlines(now - std::chrono::hours{1}, now, kStatusPatience);
+            continue;
+        }
+        commands.push_back(node_.command(passed.execution, DeadlinePassed{passed.attempt}));
         ++failures;
     }
     const auto steady = steady_clock::now();
@@ -373,7 +385,7 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
             std::set<domain::NodeId> alive;
             for (const auto& [id, takes] : alive_) alive.insert(id);
             for (const auto& lapsed : board_->lapsed(alive, now, settings_.grant_patience)) {
-                const auto* type = node_.catalogue()->find(lapsed.lane);
+                const auto* type = board_->catalogue()->find(lapsed.lane);
                 const auto* endpoint = type ? type->endpoint(lapsed.endpoint) : nullptr;
                 commands.push_back(node_.command(
                     lapsed.execution,
@@ -398,7 +410,8 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
 Task<void> Hub::safety_scan(TimePoint now) {
     scanned_at_ = steady_clock::now();
     std::size_t missed = 0;
-    for (const auto& [lane, type] : node_.catalogue()->types) {
+    const auto catalogue = node_.catalogue();
+    for (const auto& [lane, type] : catalogue->types) {
         const auto operation = node_.operations().begin();
         const auto of = lane;
         auto asked_rows = node_.database().read([of, now](Tx& tx) {
@@ -432,6 +445,11 @@ void Hub::move(HubState to, TimePoint now, std::string why) {
     node_.probe().illegal_move();
     log::error("the hub's state machine refused a move",
                {{"from", name(moved.error().from)}, {"to", name(moved.error().to)}});
+    platform::JsonWriter json;
+    json.open();
+    json.field("from", name(moved.error().from)).field("to", name(moved.error().to));
+    json.close();
+    node_.record_event(domain::event::node_illegal_move, std::move(json).text());
 }
 
 domain::NodeId Hub::least_loaded_node() const {
@@ -605,8 +623,18 @@ Task<bool> Hub::grant(Plan planned, TimePoint now) {
                 }
                 node_.applier().write(tx, decisions);
             }
-            for (const auto& [lane, gate] : changes) scheduler.record_lane_gate(tx, lane, gate);
-            for (const auto& endpoint : endpoints) node_.catalogue_store().hold_endpoint(tx, endpoint);
+            for (const auto& [lane, gate] : changes) {
+                scheduler.record_lane_gate(tx, lane, gate);
+                append_lane_event(tx, node_.catalogue_store(), lane, node_.id(),
+                                  gate ? domain::event::lane_stopped : domain::event::lane_opened,
+                                  gate ? platform::gate_json(*gate) : "{}");
+            }
+            for (const auto& [lane, endpoint] : endpoints) {
+                node_.catalogue_store().hold_endpoint(tx, endpoint);
+                append_lane_event(tx, node_.catalogue_store(), lane, node_.id(),
+                                  endpoint.held_until ? domain::event::endpoint_held : domain::event::endpoint_released,
+                                  endpoint_payload(endpoint));
+            }
             return result;
         });
     const auto applied = co_await std::move(asked_applied);

@@ -98,6 +98,8 @@ class Hub {
     std::map<domain::Lane, RecordedGate> recorded_gates_;
     std::map<domain::Lane, std::pair<domain::Gate, domain::TimePoint>> pending_gates_;
     std::optional<domain::TimePoint> next_opening_;
+    /// Attempts whose status URL has been asked: once each.
+    std::set<domain::AttemptId> status_asked_;
     bool rebuild_ = false;
     bool stopping_ = false;
     bool running_ = false;

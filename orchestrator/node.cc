@@ -1,5 +1,7 @@
 #include "orchestrator/node.h"
 
+#include "journal/event_store.h"
+#include "platform/callback_json.h"
 #include "platform/log.h"
 #include "platform/signature.h"
 #include "webhooks/callback_token.h"
@@ -220,6 +222,65 @@ Task<void> Node::tell_cancelled(ExecutionId execution, PeerCancelled peer, domai
     for (const auto& [key, value] : where->headers) headers.emplace_back(key, value.reveal());
     auto telling = parts_.client.send("DELETE", *std::move(url), std::move(headers), "", milliseconds{5000});
     co_await std::move(telling);
+}
+
+bool Node::ask_status(ExecutionId execution, domain::AttemptId attempt, const domain::Lane& lane,
+                      const domain::EndpointId& endpoint) {
+    const auto* type = catalogue_->find(lane);
+    const auto* known = type ? type->endpoint(endpoint) : nullptr;
+    if (!known || known->status_url.empty()) return false;
+    spawn(ask_status_of(execution, attempt, subworkflows::status_url_of(*known, execution), target(lane, endpoint)),
+          "ask status");
+    return true;
+}
+
+/// A callback in the answer is taken as one; `running` keeps the deadline away; anything else says that nothing runs
+/// there, and the deadline counts.
+Task<void> Node::ask_status_of(ExecutionId execution, domain::AttemptId attempt, std::string address,
+                               std::shared_ptr<const webhooks::Target> where) {
+    auto url = platform::parse_url(address);
+    std::string answered;
+    if (url) {
+        platform::Headers headers;
+        headers.emplace_back("webhook-id", attempt.text());
+        if (!where->bearer.empty()) headers.emplace_back("authorization", "Bearer " + where->bearer.reveal());
+        for (const auto& [key, value] : where->headers) headers.emplace_back(key, value.reveal());
+        const platform::HttpOutcome outcome = co_await parts_.client.send("GET", *url, std::move(headers), "");
+        if (const auto* answer = std::get_if<platform::HttpAnswer>(&outcome); answer && answer->status == 200)
+            answered = answer->body;
+    }
+    auto callback = platform::parse_callback(answered);
+    if (callback && (!callback->execution_id || *callback->execution_id == execution)) {
+        CallbackReceived received;
+        received.attempt = attempt;
+        received.callback = *std::move(callback);
+        received.sha256 = std::string(platform::view(platform::sha256(answered)));
+        received.body = answered;
+        co_await submit(execution, std::move(received));
+        co_return;
+    }
+    auto passing = submit(execution, DeadlinePassed{attempt});
+    co_await std::move(passing);
+}
+
+void Node::record_event(std::string_view type, std::string payload) {
+    spawn(record_event_of(std::string(type), std::move(payload)), "record event");
+}
+
+Task<void> Node::record_event_of(std::string type, std::string payload) {
+    auto recording = parts_.database.transact([this, type, payload](Tx& tx) {
+        const auto seq = SchedulerStore().next_node_seq(tx, id_);
+        if (!seq) return;
+        domain::Event event;
+        event.kind = "node";
+        event.stream = id_.value;
+        event.seq = *seq;
+        event.organization_id = domain::kDefaultOrganization;
+        event.type = type;
+        event.payload = payload;
+        journal::EventStore().append(tx, {event}, id_);
+    });
+    co_await std::move(recording);
 }
 
 Task<void> Node::cancel_children(ExecutionId parent, std::string reason) {

@@ -81,6 +81,12 @@ class Node {
     void deliver(priority_queue::ClaimableExecution granted);
     /// Fetches what another node's scheduler granted to this one.
     platform::Task<void> fetch_grants();
+    /// Asks the endpoint's status URL about an attempt whose start is unknown, and acts on what it says. False: it has
+    /// none.
+    bool ask_status(domain::ExecutionId execution, domain::AttemptId attempt, const domain::Lane& lane,
+                    const domain::EndpointId& endpoint);
+    /// Appends to this node's own stream, in its own transaction.
+    void record_event(std::string_view type, std::string payload);
     int deliveries_under_way() const { return deliveries_; }
 
     /// Resumes once the execution has ended as far as this node has seen, or after `longest`.
@@ -116,6 +122,9 @@ class Node {
     platform::Task<void> report(domain::ExecutionId execution, DeliveryReported report);
     platform::Task<void> tell_cancelled(domain::ExecutionId execution, PeerCancelled peer, domain::Lane lane);
     platform::Task<void> cancel_children(domain::ExecutionId parent, std::string reason);
+    platform::Task<void> ask_status_of(domain::ExecutionId execution, domain::AttemptId attempt, std::string address,
+                                       std::shared_ptr<const webhooks::Target> where);
+    platform::Task<void> record_event_of(std::string type, std::string payload);
     platform::Task<void> learn(domain::EndpointId endpoint);
     std::shared_ptr<const webhooks::Target> target(const domain::Lane& lane, const domain::EndpointId& endpoint) const;
     platform::Task<void> heartbeat_loop();

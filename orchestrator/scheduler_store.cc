@@ -60,6 +60,12 @@ void SchedulerStore::heartbeat(Tx& tx, const domain::NodeId& node, const std::st
     tx.exec(sql::heartbeat, params);
 }
 
+std::optional<int> SchedulerStore::next_node_seq(Tx& tx, const domain::NodeId& node) const {
+    const auto rows = tx.exec(sql::next_node_seq, Params().add(node));
+    if (rows.empty()) return std::nullopt;
+    return RowReader(rows, 0).small();
+}
+
 void SchedulerStore::leave(Tx& tx, const domain::NodeId& node) const { tx.exec(sql::leave, Params().add(node)); }
 
 std::map<domain::NodeId, bool> SchedulerStore::alive(Tx& tx) const {

@@ -69,6 +69,8 @@ class SchedulerStore {
 
     void heartbeat(platform::Tx& tx, const domain::NodeId& node, const std::string& name, bool draining,
                    int backend_pid, int lease_seconds) const;
+    /// The next number of a node's stream; nullopt before its first heartbeat.
+    std::optional<int> next_node_seq(platform::Tx& tx, const domain::NodeId& node) const;
     void leave(platform::Tx& tx, const domain::NodeId& node) const;
     /// Alive nodes; true: takes new work.
     std::map<domain::NodeId, bool> alive(platform::Tx& tx) const;

@@ -33,6 +33,14 @@ const Endpoint* WorkflowType::endpoint(const domain::EndpointId& id) const {
     return nullptr;
 }
 
+std::string status_url_of(const Endpoint& endpoint, const domain::ExecutionId& execution) {
+    static constexpr std::string_view place = "{execution_id}";
+    std::string url = endpoint.status_url;
+    for (auto at = url.find(place); at != std::string::npos; at = url.find(place))
+        url.replace(at, place.size(), execution.text());
+    return url;
+}
+
 std::vector<DefinitionFault> check(const WorkflowType& type) {
     std::vector<DefinitionFault> faults;
     const auto wrong = [&](std::string pointer, std::string what) {
@@ -107,8 +115,7 @@ std::vector<DefinitionFault> check(const WorkflowType& type) {
         if (const auto url = platform::parse_url(endpoint.url); !url) wrong(at + "/url", url.error().what);
         if (!urls.insert(endpoint.url).second) wrong(at + "/url", "is listed twice");
         if (!endpoint.status_url.empty())
-            if (const auto url = platform::parse_url(endpoint.status_url);
-                !url && endpoint.status_url.find("{execution_id}") == std::string::npos)
+            if (const auto url = platform::parse_url(status_url_of(endpoint, {})); !url)
                 wrong(at + "/status_url", url.error().what);
         if (endpoint.weight < 1 || endpoint.weight > 1000) wrong(at + "/weight", "must be from 1 to 1000");
         if (endpoint.max_in_flight < 1 || endpoint.max_in_flight > 10000)

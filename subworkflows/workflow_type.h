@@ -88,6 +88,9 @@ struct WorkflowType {
     const Endpoint* endpoint(const domain::EndpointId& id) const;
 };
 
+/// An endpoint's status URL for one execution.
+std::string status_url_of(const Endpoint& endpoint, const domain::ExecutionId& execution);
+
 /// Everything that is wrong with a definition, each as a JSON pointer and a sentence; empty when it is good.
 struct DefinitionFault {
     std::string pointer;

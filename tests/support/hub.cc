@@ -23,7 +23,14 @@ std::string temporary_directory() {
     return name;
 }
 
-/// A port that is free now.
+std::string text_of(const std::string& path) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+}
+
 int free_port() {
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
@@ -34,14 +41,6 @@ int free_port() {
     getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
     close(fd);
     return ntohs(address.sin_port);
-}
-
-std::string text_of(const std::string& path) {
-    std::ifstream file(path);
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
 }
 
 bool eventually(const std::function<bool()>& condition, double seconds) {

@@ -75,6 +75,8 @@ class HubFixture {
     int port_ = 0;
 };
 
+/// A port that is free now.
+int free_port();
 /// A policy that tries again almost at once.
 Json quick_retries(int max_retries, double seconds = 0.05);
 /// Waits for a condition that no event tells of, looking often; false after `seconds`.

@@ -1,0 +1,35 @@
+#include "orchestrator/lane_events.h"
+
+#include "journal/event_store.h"
+#include "platform/json_writer.h"
+
+namespace impresario::orchestrator {
+
+void append_lane_event(platform::Tx& tx, const subworkflows::CatalogueStore& catalogue, const domain::Lane& lane,
+                       const domain::NodeId& writer, std::string_view type, std::string payload) {
+    const auto place = catalogue.next_lane_seq(tx, lane);
+    if (!place) return;
+    domain::Event event;
+    event.kind = "lane";
+    event.stream = place->lane.value;
+    event.seq = place->seq;
+    event.organization_id = lane.organization_id;
+    event.type = type;
+    event.payload = std::move(payload);
+    journal::EventStore().append(tx, {event}, writer);
+}
+
+std::string endpoint_payload(const subworkflows::Endpoint& endpoint) {
+    platform::JsonWriter json;
+    json.open();
+    json.field("endpoint_id", endpoint.id.text()).field("url", endpoint.url);
+    if (endpoint.held_until)
+        json.field("until", domain::rfc3339(*endpoint.held_until))
+            .field("reason", endpoint.held_reason)
+            .field("detail", endpoint.held_detail)
+            .field("holds", endpoint.holds);
+    json.close();
+    return std::move(json).text();
+}
+
+}
