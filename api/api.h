@@ -89,6 +89,8 @@ class Api {
                            domain::BatchId batch_id);
     /// A command's answer as a response.
     static Response respond(const orchestrator::Reply& reply);
+    /// Whether to read the keys again before this token is called wrong: it may have been made a moment ago.
+    bool worth_a_reading(std::string_view token);
 
     orchestrator::Node& node_;
     orchestrator::Hub& hub_;
@@ -96,6 +98,9 @@ class Api {
     ApiSettings settings_;
     Router router_;
     std::shared_ptr<const ApiKeys> keys_;
+    std::uint64_t keys_asked_ = 0;
+    std::uint64_t keys_read_ = 0;
+    std::chrono::steady_clock::time_point unknown_key_at_;
     bool draining_ = false;
     std::string not_ready_;
 };

@@ -18,6 +18,8 @@ constexpr std::array<std::pair<Role, std::string_view>, 4> kRoles{{
     {Role::operator_, "operator"},
     {Role::admin, "admin"},
 }};
+/// "imp_" and 32 random bytes in base64url.
+constexpr std::size_t kKeySize = 47;
 }
 
 std::string_view name(Role role) { return kRoles[static_cast<std::size_t>(role)].second; }
@@ -28,8 +30,10 @@ std::optional<Role> parse_role(std::string_view text) {
     return std::nullopt;
 }
 
+bool ApiKeys::well_formed(std::string_view token) { return token.starts_with("imp_") && token.size() == kKeySize; }
+
 const Caller* ApiKeys::find(std::string_view token) const {
-    if (!token.starts_with("imp_") || token.size() > 200) return nullptr;
+    if (!well_formed(token)) return nullptr;
     const auto found = by_hash_.find(std::string(platform::view(platform::sha256(token))));
     return found == by_hash_.end() ? nullptr : &found->second;
 }

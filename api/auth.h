@@ -38,6 +38,7 @@ struct ApiKeyRow {
 class ApiKeys {
   public:
     explicit ApiKeys(std::map<std::string, Caller> by_hash) : by_hash_(std::move(by_hash)) {}
+    static bool well_formed(std::string_view token);
     /// Looked up by the hash, so that nothing about a near miss can be timed.
     const Caller* find(std::string_view token) const;
 

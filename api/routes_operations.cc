@@ -292,7 +292,6 @@ Task<HttpResponse> Api::pause(Call call) {
     });
     co_await std::move(pausing);
     co_await node_.refresh_catalogue();
-    node_.notify_others("catalogue");
     hub_.wake();
     co_return json_response(200, "{\"ok\":true,\"paused\":true}");
 }
@@ -309,7 +308,6 @@ Task<HttpResponse> Api::resume(Call call) {
     });
     const bool was = co_await std::move(asked_was);
     co_await node_.refresh_catalogue();
-    node_.notify_others("catalogue");
     hub_.wake();
     co_return json_response(200, std::string("{\"ok\":true,\"was_paused\":") + (was ? "true" : "false") + "}");
 }

@@ -45,7 +45,6 @@ Task<HttpResponse> Api::put_type(Call call) {
         node_.database().transact([this, made = *type](Tx& tx) { return node_.catalogue_store().put(tx, made); });
     const bool created = co_await std::move(asked_created);
     co_await node_.refresh_catalogue();
-    node_.notify_others("catalogue");
     const auto stored = node_.catalogue();
     const auto* now = stored->find(lane);
     co_return json_response(created ? 201 : 200, subworkflows::workflow_type_json(now ? *now : *type));
@@ -63,7 +62,6 @@ Task<HttpResponse> Api::delete_type(Call call) {
                           "executions of this type are waiting or running; cancel them first, or switch it off with "
                           "\"enabled\": false");
     co_await node_.refresh_catalogue();
-    node_.notify_others("catalogue");
     HttpResponse response;
     response.status = 204;
     co_return response;
@@ -83,7 +81,6 @@ Task<HttpResponse> Api::rotate_signing_secret(Call call) {
         [this, lane, secrets](Tx& tx) { node_.catalogue_store().set_signing(tx, lane, secrets); });
     co_await std::move(rotating);
     co_await node_.refresh_catalogue();
-    node_.notify_others("catalogue");
     JsonWriter json;
     json.open();
     json.field("signing_secret", fresh.reveal())

@@ -53,7 +53,7 @@ int create(const Options& options) {
         caller.name = options.name;
         caller.role = *role;
         const auto key = api::ApiKeyStore().create(tx, caller);
-        // The one time it is shown; nodes know it within a second.
+        // The one time it is shown.
         if (options.json) {
             platform::JsonWriter json;
             json.open();
@@ -114,7 +114,7 @@ int revoke(const Options& options) {
     }
     return with_database(options, [&](platform::Tx& tx) {
         if (api::ApiKeyStore().revoke(tx, *id)) {
-            std::printf("revoked; nodes know it within a second\n");
+            std::printf("revoked; nodes are told now, and know it within a second\n");
             return static_cast<int>(Exit::ok);
         }
         std::fprintf(stderr, "impresario: there is no such key alive\n");

@@ -8,7 +8,8 @@ create table organizations (
 );
 insert into organizations (organization_id, name) values ('default', 'Default');
 
--- One number that grows with every change of what nodes keep in memory: they poll it once a second.
+-- One number that grows with every change of what nodes keep in memory. They are told, and poll it once a second
+-- because being told is only a hint.
 create table catalogue_version (
     one     boolean primary key default true check (one),
     version bigint not null default 1
@@ -18,6 +19,7 @@ insert into catalogue_version default values;
 create function bump_catalogue_version() returns trigger language plpgsql as $$
 begin
     update catalogue_version set version = version + 1;
+    perform pg_notify('orchestration_event', 'catalogue');
     return null;
 end $$;
 

@@ -54,6 +54,7 @@ Hub::Hub(Node& node, HubSettings settings)
 
 void Hub::hint(const std::string& payload) {
     if (payload == "grants") node_.grants_hint();
+    if (payload == "catalogue") node_.catalogue_hint();
     feed_hinted_ = true;
     wake();
 }

@@ -39,7 +39,8 @@ Node::Node(NodeParts parts, NodeSettings settings)
                       seen(execution);
                   }
           }),
-      grants_wakeup_(parts.executor) {}
+      grants_wakeup_(parts.executor),
+      catalogue_wakeup_(parts.executor) {}
 
 Command Node::command(ExecutionId execution, Happening happening, std::optional<std::string> organization_id) {
     return Command{execution, std::move(happening), parts_.dice.unit(), catalogue_, std::move(organization_id)};
@@ -111,7 +112,8 @@ Task<void> Node::refresh_catalogue() {
         return catalogue_store_.load(tx);
     });
     auto loaded = co_await std::move(asked_loaded);
-    if (!loaded) co_return;
+    // Two may read at once: the older reading must not win.
+    if (!loaded || loaded->version <= catalogue_->version) co_return;
     catalogue_ = std::make_shared<const subworkflows::Catalogue>(*std::move(loaded));
     if (on_catalogue) on_catalogue();
     if (on_keys) on_keys();
@@ -395,7 +397,7 @@ Task<void> Node::catalogue_loop() {
         } catch (const std::exception& e) {
             log::warn("the catalogue could not be read", {{"error", e.what()}});
         }
-        co_await platform::pause_for(settings_.catalogue_poll);
+        co_await catalogue_wakeup_.wait(settings_.catalogue_poll);
     }
 }
 
@@ -429,6 +431,7 @@ Task<void> Node::drain() {
         log::warn("requests were still under way at the end of the drain", {{"requests", deliveries_}});
     stopped_ = true;
     grants_wakeup_.signal();
+    catalogue_wakeup_.signal();
     try {
         auto leaving = parts_.database.transact([id = id_](Tx& tx) { SchedulerStore().leave(tx, id); });
         co_await std::move(leaving);

@@ -101,6 +101,7 @@ class Node {
     int backend_pid() const { return listener_ ? listener_->backend_pid() : 0; }
     bool hearing() const { return listener_ && listener_->hearing(); }
     void grants_hint() { grants_wakeup_.signal(); }
+    void catalogue_hint() { catalogue_wakeup_.signal(); }
     /// Other nodes are told that there is something in the tables: one NOTIFY for all that happens within 10 ms.
     void notify_others(const std::string& what);
 
@@ -145,6 +146,7 @@ class Node {
     platform::Committer<IntakeItem, IntakeReply> intakes_;
     const platform::Listener* listener_ = nullptr;
     platform::Wakeup grants_wakeup_;
+    platform::Wakeup catalogue_wakeup_;
     bool notice_planned_ = false;
     std::set<std::string> pending_notices_;
     std::unordered_map<domain::ExecutionId, std::vector<std::shared_ptr<platform::asio::steady_timer>>> waiters_;
