@@ -1,4 +1,5 @@
 #include <charconv>
+#include <map>
 
 #include "api/api.h"
 #include "api/execution_json.h"
@@ -171,6 +172,34 @@ Task<HttpResponse> Api::create_batch(Call call) {
     co_return co_await enqueue(std::move(call), std::move(executions), true, batch_id);
 }
 
+namespace {
+std::optional<ExecutionView> read_view(Tx& tx, const ExecutionId& id, const std::string& organization_id) {
+    const priority_queue::QueueStore queue;
+    auto rows = queue.read(tx, {id});
+    if (rows.empty() || rows.front().execution.lane.organization_id != organization_id) return std::nullopt;
+    ExecutionView view;
+    view.execution = std::move(rows.front().execution);
+    view.payload = queue.payload(tx, id);
+    auto results = queue.results(tx, {{id, view.execution.opening}});
+    if (!results.empty()) view.result = std::move(results.front());
+    for (auto& gate : orchestrator::SchedulerStore().lane_gates(tx))
+        if (gate.lane == view.execution.lane) view.lane_gate = std::move(gate);
+    return view;
+}
+
+std::vector<ExecutionView> list_views(Tx& tx, const priority_queue::ExecutionFilter& filter) {
+    std::map<domain::Lane, orchestrator::RecordedGate> gates;
+    for (auto& gate : orchestrator::SchedulerStore().lane_gates(tx)) gates.emplace(gate.lane, std::move(gate));
+    std::vector<ExecutionView> views;
+    for (auto& row : priority_queue::QueueStore().list(tx, filter)) {
+        auto& view = views.emplace_back();
+        view.execution = std::move(row.execution);
+        if (const auto gate = gates.find(view.execution.lane); gate != gates.end()) view.lane_gate = gate->second;
+    }
+    return views;
+}
+}
+
 Task<HttpResponse> Api::list_executions(Call call) {
     std::vector<FieldFault> faults;
     priority_queue::ExecutionFilter filter;
@@ -209,39 +238,22 @@ Task<HttpResponse> Api::list_executions(Call call) {
         }
     }
     if (!faults.empty()) co_return invalid(faults);
-    auto asked_rows = node_.database().read([filter](Tx& tx) { return priority_queue::QueueStore().list(tx, filter); });
-    const auto rows = co_await std::move(asked_rows);
+    auto asked_views = node_.database().read([filter](Tx& tx) { return list_views(tx, filter); });
+    const auto views = co_await std::move(asked_views);
     JsonWriter json;
     json.open();
     json.open("executions", '[');
-    const std::size_t shown = std::min(rows.size(), static_cast<std::size_t>(filter.most - 1));
-    for (std::size_t i = 0; i < shown; ++i)
-        json.element(execution_json({rows[i].execution, std::nullopt, std::nullopt, std::nullopt}));
+    const std::size_t shown = std::min(views.size(), static_cast<std::size_t>(filter.most - 1));
+    for (std::size_t i = 0; i < shown; ++i) json.element(execution_json(views[i]));
     json.close(']');
-    if (rows.size() > shown) {
-        const auto& last = rows[shown - 1].execution;
+    if (views.size() > shown) {
+        const auto& last = views[shown - 1].execution;
         json.field("next_cursor", cursor_text({last.created_at, last.id.text()}));
     } else {
         json.raw("next_cursor", "null");
     }
     json.close();
     co_return json_response(200, std::move(json).text());
-}
-
-namespace {
-std::optional<ExecutionView> read_view(Tx& tx, const ExecutionId& id, const std::string& organization_id) {
-    const priority_queue::QueueStore queue;
-    auto rows = queue.read(tx, {id});
-    if (rows.empty() || rows.front().execution.lane.organization_id != organization_id) return std::nullopt;
-    ExecutionView view;
-    view.execution = std::move(rows.front().execution);
-    view.payload = queue.payload(tx, id);
-    auto results = queue.results(tx, {{id, view.execution.opening}});
-    if (!results.empty()) view.result = std::move(results.front());
-    for (auto& gate : orchestrator::SchedulerStore().lane_gates(tx))
-        if (gate.lane == view.execution.lane) view.lane_gate = std::move(gate);
-    return view;
-}
 }
 
 Task<HttpResponse> Api::get_execution(Call call) {

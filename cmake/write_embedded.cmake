@@ -27,6 +27,10 @@ foreach(file IN LISTS FILES)
   endforeach()
   # Semicolons and brackets survive file(READ) into one variable as long as it stays quoted.
   if(KIND STREQUAL "list")
+    # A sample is named after its folder as well.
+    if(file MATCHES "([^/]+)/samples/[^/]+$")
+      set(name "${CMAKE_MATCH_1}/${name}")
+    endif()
     string(APPEND body "{\"${name}\", R\"embedded(${text})embedded\"},\n")
   elseif(KIND STREQUAL "sql")
     string(APPEND body "inline constexpr platform::Statement ${identifier}{\"${identifier}\", R\"embedded(${text})embedded\"};\n")

@@ -36,7 +36,8 @@ class NodeRed {
                                 {"NODE_RED_HOME", directory_}};
         settings.log_file = directory_ + "/log";
         process_ = std::make_unique<platform::Process>(std::move(settings));
-        up = eventually([&] { return process_->poll() || log().find("Started flows") != std::string::npos; }, 60) && !process_->poll();
+        up = eventually([&] { return process_->poll() || log().find("Started flows") != std::string::npos; }, 60) &&
+             !process_->poll();
     }
     ~NodeRed() {
         process_.reset();

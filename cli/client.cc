@@ -1,0 +1,105 @@
+#include "cli/client.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "platform/http_client.h"
+
+namespace impresario::cli {
+
+namespace asio = platform::asio;
+
+namespace {
+
+std::string first_line(const std::string& path) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+std::string environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+}
+
+/// What a problem+json says, with the fields it names.
+std::string explain(int status, const std::string& body) {
+    const auto problem = nlohmann::json::parse(body, nullptr, false);
+    if (!problem.is_object()) return "the hub answered " + std::to_string(status);
+    std::string text = problem.value("detail", problem.value("title", "refused"));
+    if (problem.contains("errors") && problem["errors"].is_array() && problem["errors"].size() > 1)
+        for (const auto& error : problem["errors"])
+            text += "\n  " + error.value("pointer", "") + " " + error.value("detail", "");
+    return text;
+}
+
+}
+
+void ClientOptions::add_to(CLI::App* command) {
+    command->add_option("--url", url, "Where the hub is (IMPRESARIO_URL)");
+    command->add_option("--key-file", key_file_, "File with the API key (IMPRESARIO_KEY holds the key itself)");
+    command->add_flag("--json", json, "JSON, also on a terminal");
+    command->add_flag("--table", table, "A table, also into a pipe");
+}
+
+bool ClientOptions::wants_json() const { return json || (!table && !on_terminal()); }
+
+Client::Client(const ClientOptions& options) {
+    url_ = options.url;
+    if (url_.empty()) url_ = environment("IMPRESARIO_URL");
+    if (url_.empty()) url_ = first_line(".impresario/url");
+    if (url_.empty()) url_ = "http://127.0.0.1:8080";
+    while (url_.ends_with('/')) url_.pop_back();
+    key_ = options.key;
+    if (key_.empty()) key_ = options.key_file_.empty() ? environment("IMPRESARIO_KEY") : first_line(options.key_file_);
+    if (key_.empty() && options.key_file_.empty()) key_ = first_line(".impresario/key");
+    if (key_.empty())
+        throw Refusal{Exit::usage,
+                      "no API key; set IMPRESARIO_KEY, or give --key-file (impresario keys create makes one)"};
+}
+
+std::string Client::ask_text(const std::string& method, const std::string& path, const std::string& body,
+                             const std::vector<std::pair<std::string, std::string>>& headers) const {
+    auto url = platform::parse_url(url_ + path);
+    if (!url) throw Refusal{Exit::usage, "the hub's URL " + url.error().what + ": " + url_};
+    asio::io_context io{1};
+    platform::HttpClientSettings settings;
+    // The user says where the hub is; the hub's own rule about inner addresses is not the user's.
+    settings.egress = platform::EgressPolicy({*platform::Cidr::parse("0.0.0.0/0"), *platform::Cidr::parse("::/0")});
+    settings.whole_deadline = std::chrono::milliseconds{90000};
+    platform::HttpClient client(io.get_executor(), settings);
+    platform::Headers all(headers.begin(), headers.end());
+    all.emplace_back("authorization", "Bearer " + key_);
+    if (!body.empty()) all.emplace_back("content-type", "application/json");
+    platform::HttpOutcome outcome;
+    std::exception_ptr failure;
+    asio::co_spawn(io, client.send(method, *url, std::move(all), body),
+                   [&](const std::exception_ptr& thrown, platform::HttpOutcome got) {
+                       failure = thrown;
+                       outcome = std::move(got);
+                   });
+    io.run();
+    if (failure) std::rethrow_exception(failure);
+    if (const auto* answer = std::get_if<platform::HttpAnswer>(&outcome)) {
+        if (answer->status / 100 == 2) return answer->body;
+        throw Refusal{answer->status == 503 ? Exit::unreachable : Exit::refused, explain(answer->status, answer->body)};
+    }
+    std::string why;
+    if (const auto* not_sent = std::get_if<platform::NotSent>(&outcome)) why = not_sent->detail;
+    if (const auto* no_answer = std::get_if<platform::NoAnswer>(&outcome)) why = no_answer->detail;
+    throw Refusal{Exit::unreachable,
+                  "the hub at " + url_ + " cannot be reached: " + why + "; is it running? (impresario dev, or --url)"};
+}
+
+Client::Json Client::ask(const std::string& method, const std::string& path, const Json& body,
+                         const std::vector<std::pair<std::string, std::string>>& headers) const {
+    const auto text = ask_text(method, path, body.is_null() ? "" : body.dump(), headers);
+    auto parsed = Json::parse(text, nullptr, false);
+    return parsed.is_discarded() ? Json(text) : parsed;
+}
+
+}
