@@ -36,8 +36,9 @@ void string_field(JsonWriter& json, std::string_view key, const std::string& tex
 /// Why it does not run: its own gate first, then its lane's.
 void waiting(JsonWriter& json, const ExecutionView& view) {
     const auto& e = view.execution;
-    if (terminal(e.status) || e.holds_slot() || e.open_children > 0) return;
-    if (e.due_at) {
+    if (terminal(e.status) || e.holds_slot() || e.open_children > 0) {
+        json.raw("waiting_for", "null");
+    } else if (e.due_at) {
         domain::Gate gate{domain::GateKind::not_due,
                           e.status == domain::Status::retrying ? "retry" : "scheduled_at",
                           "",

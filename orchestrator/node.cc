@@ -186,7 +186,8 @@ Task<void> Node::report(ExecutionId execution, DeliveryReported report) {
     for (auto wait = milliseconds{100}; !stopped_; wait = std::min(wait * 2, milliseconds{2000})) {
         bool recorded = true;
         try {
-            co_await submit(execution, report);
+            auto reporting = submit(execution, report);
+            co_await std::move(reporting);
         } catch (const std::exception&) {
             recorded = false;
         }
@@ -258,7 +259,8 @@ Task<void> Node::ask_status_of(ExecutionId execution, domain::AttemptId attempt,
         received.callback = *std::move(callback);
         received.sha256 = std::string(platform::view(platform::sha256(answered)));
         received.body = answered;
-        co_await submit(execution, std::move(received));
+        auto settling = submit(execution, std::move(received));
+        co_await std::move(settling);
         co_return;
     }
     auto passing = submit(execution, DeadlinePassed{attempt});

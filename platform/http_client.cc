@@ -155,8 +155,8 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
     }
 
     template <class Stream>
-    Task<std::pair<HttpOutcome, bool>> exchange(Stream& stream, const std::string& text, std::string address,
-                                                bool head) {
+    Task<std::pair<HttpOutcome, bool>> exchange(Stream& stream, const std::string& text, std::string address, bool head,
+                                                steady_clock::time_point begun) {
         std::size_t written = 0;
         {
             auto [error, count] =
@@ -180,14 +180,18 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         do {
             holder.emplace();
             holder->header_limit(static_cast<std::uint32_t>(settings.header_limit));
-            holder->body_limit(settings.body_limit);
+            // An announced length beyond the limit must not hide the status: it is looked at below.
+            holder->body_limit(boost::none);
             if (head) holder->skip(true);
             auto [header_error, count] =
                 co_await http::async_read_header(stream, buffer, *holder, asio::as_tuple(asio::use_awaitable));
             error = header_error;
         } while (!error && holder->get().result_int() / 100 == 1 && holder->get().result_int() != 101);
+        const auto first_byte = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - begun);
         auto& parser = *holder;
-        if (!error && !parser.is_done()) {
+        cut = !error && !head && parser.content_length().value_or(0) > settings.body_limit;
+        if (!error && !cut && !parser.is_done()) {
+            parser.body_limit(settings.body_limit);
             auto [body_error, count] =
                 co_await http::async_read(stream, buffer, parser, asio::as_tuple(asio::use_awaitable));
             error = body_error;
@@ -211,6 +215,7 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         const bool keep = message.keep_alive() && !cut && buffer.size() == 0;
         answer.body = std::move(message.body());
         answer.cut = cut;
+        answer.first_byte = first_byte;
         answer.address = std::move(address);
         co_return std::pair<HttpOutcome, bool>(std::move(answer), keep);
     }
@@ -246,6 +251,7 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         ++origin.open;
         const Place place{this, &origin};
 
+        const auto begun = steady_clock::now();
         Kept kept = take_idle(origin);
         if (!kept.wire) {
             auto connected = co_await connect(url, connect_by);
@@ -279,11 +285,11 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         HttpOutcome outcome;
         bool keep = false;
         if (url.tls()) {
-            auto done = co_await exchange(static_cast<Tls&>(*kept.wire).stream, text, kept.address, head);
+            auto done = co_await exchange(static_cast<Tls&>(*kept.wire).stream, text, kept.address, head, begun);
             outcome = std::move(done.first);
             keep = done.second;
         } else {
-            auto done = co_await exchange(static_cast<Plain&>(*kept.wire).stream, text, kept.address, head);
+            auto done = co_await exchange(static_cast<Plain&>(*kept.wire).stream, text, kept.address, head, begun);
             outcome = std::move(done.first);
             keep = done.second;
         }

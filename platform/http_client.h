@@ -50,6 +50,8 @@ struct HttpAnswer {
     std::string body;
     /// The body was longer than the limit.
     bool cut = false;
+    /// From beginning to connect, where that was needed, until the answer's head was there.
+    std::chrono::milliseconds first_byte{0};
     std::string address;
     std::string_view header(std::string_view name) const { return platform::header(headers, name); }
 };

@@ -36,6 +36,8 @@ domain::Result<Url, domain::Fault> parse_url(std::string_view text) {
     }
     url.target = view.encoded_path();
     if (url.target.empty()) url.target = "/";
+    // Boost.URL 1.81 reads a second port as a path.
+    if (url.target.front() != '/') return domain::Fault{"has something other than a path after its host"};
     if (view.has_query()) url.target += "?" + std::string(view.encoded_query());
     return url;
 }

@@ -51,7 +51,9 @@ TEST(Await, TakesNoTemporariesOfClassType) {
                                     expression.find("[=") != std::string::npos ||
                                     expression.find("[this") != std::string::npos ||
                                     std::regex_search(expression, std::regex("[(,]\\s*\\[[^\\]]*\\]\\s*[({]"));
-                EXPECT_FALSE(lambda || expression.find('{') != std::string::npos)
+                // submit() takes a variant, and what it is given is converted to one on the way.
+                const bool converted = expression.starts_with("submit(");
+                EXPECT_FALSE(lambda || converted || expression.find('{') != std::string::npos)
                     << entry.path() << ":"
                     << std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1 << ": "
                     << expression.substr(0, 100);

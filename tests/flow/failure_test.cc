@@ -81,6 +81,13 @@ TEST(Failure, S04AnEndpointAtFaultHoldsTheLaneAndLosesNothing) {
         [&] { return hub.get("/v1/executions?status=completed&limit=500")["executions"].size() == 100U; }, 40));
     const auto executions_page = hub.get("/v1/executions?limit=500");
     for (const auto& each : executions_page["executions"]) EXPECT_EQ(each["retry_count"], 0) << "waiting was no try";
+    // Somebody was told, in the lane's own stream.
+    const auto stream = [&](const std::string& type) {
+        return hub.database.value("select count(*) from events where kind = 'lane' and type = '" + type + "'");
+    };
+    EXPECT_NE(stream("lane.endpoint_held"), "0");
+    EXPECT_EQ(stream("lane.endpoint_released"), "1");
+    EXPECT_EQ(hub.database.value("select count(*) - max(seq) from events where kind = 'lane'"), "0") << "P8: no gaps";
 }
 
 TEST(Failure, S04OverloadIsNoTryAndEverybodyWaits) {
@@ -143,6 +150,32 @@ TEST(Failure, AnAnswerThatNeverCameIsUnknownAndNotSentAgain) {
     }
 }
 
+TEST(Failure, WhereAStatusCanBeAskedItIsAskedBeforeAnythingIsTriedAnew) {
+    HubFixture hub("[webhooks]\nwhole_deadline_ms = 500\n");
+    std::atomic<int> asked_for_status{0};
+    Peer peer([&](const Asked& asked) {
+        Behaviour behaviour;
+        if (asked.method == "GET") {
+            ++asked_for_status;
+            behaviour.status = 200;
+            behaviour.body = R"({"status":"completed","result_data":"it had run"})";
+        } else {
+            behaviour.reset = true;
+        }
+        return behaviour;
+    });
+    hub.register_type("askable", peer.url(),
+                      {{"timeout_seconds", 1},
+                       {"endpoints", {{{"url", peer.url()}, {"status_url", peer.url("/status/{execution_id}")}}}}});
+    const auto id = hub.enqueue("askable");
+    const auto end = hub.await_end(id);
+    EXPECT_EQ(end["status"], "completed") << end;
+    EXPECT_EQ(end["result_data"], "it had run");
+    EXPECT_EQ(peer.count(), 1U) << "sent once";
+    EXPECT_EQ(asked_for_status, 1);
+    EXPECT_EQ(peer.asked(true).back().path, "/status/" + id);
+}
+
 TEST(Failure, ADeduplicatingPeerGetsTheSameDeliveryAgainAtOnce) {
     HubFixture hub;
     std::atomic<int> calls{0};
@@ -179,6 +212,19 @@ TEST(Failure, GarbageIsNoAnswer) {
     const auto end = hub.await_end(id);
     EXPECT_EQ(end["status"], "dead");
     EXPECT_EQ(end["reason"], "lost");
+}
+
+TEST(Failure, AnAnswerIsWhatItsStatusSaysHoweverLongItsBodyIs) {
+    HubFixture hub;
+    Peer peer([](const Asked&) {
+        Behaviour behaviour;
+        behaviour.garbage = "HTTP/1.1 422 No\r\ncontent-length: 99999999999999\r\n\r\nbegins";
+        return behaviour;
+    });
+    hub.register_type("long_winded", peer.url());
+    const auto id = hub.enqueue("long_winded");
+    EXPECT_EQ(hub.await_end(id)["reason"], "rejected_by_peer");
+    EXPECT_EQ(hub.get("/v1/executions/" + id + "/deliveries")["deliveries"][0]["status"], 422);
 }
 
 TEST(Failure, RedirectsAreNotFollowed) {

@@ -55,17 +55,5 @@ TEST(Egress, BlocksAreReadStrictly) {
         EXPECT_FALSE(Cidr::parse(text)) << text;
 }
 
-TEST(Urls, AreReadOnce) {
-    const auto url = parse_url("https://Example.com/a/b?x=1#frag");
-    ASSERT_TRUE(url);
-    EXPECT_EQ(url->host, "Example.com");
-    EXPECT_EQ(url->port, 443);
-    EXPECT_EQ(url->target, "/a/b?x=1");
-    EXPECT_EQ(parse_url("http://[::1]:8080")->authority(), "[::1]:8080");
-    for (const auto* bad :
-         {"ftp://x/", "//x", "http://", "http://u:p@x/", "nonsense", "http://x:99999/", "file:///etc/passwd"})
-        EXPECT_FALSE(parse_url(bad)) << bad;
-}
-
 }
 }
