@@ -93,17 +93,17 @@ std::string quoted(const std::string& text) { return Json(text).dump(); }
 /// One of the four sub-workflows as dev runs it.
 struct ServiceSpec {
     const char* name;
-    /// Member of the sample input whose elements are shared out over executions.
-    const char* list;
+    /// Members of a sample whose elements are shared out over executions, `chunk` to each.
+    std::vector<std::string> lists;
     std::size_t chunk;
     int at_once;
     int priority;
 };
-constexpr ServiceSpec kServices[] = {
-    {"content_pipeline", "documents", 3, 3, 50},
-    {"seo_monitor", "pages", 3, 3, 40},
-    {"revenue_optimizer", "products", 2, 2, 70},
-    {"intelligence_engine", "", 0, 2, 60},
+const std::vector<ServiceSpec> kServices = {
+    {"content_pipeline", {"documents"}, 3, 3, 50},
+    {"seo_monitor", {"pages"}, 3, 3, 40},
+    {"revenue_optimizer", {"products", "experiments"}, 6, 2, 70},
+    {"intelligence_engine", {}, 0, 2, 60},
 };
 
 class Dev {
@@ -325,20 +325,28 @@ class Dev {
                 text.replace(at, 6, "http://127.0.0.1:" + std::to_string(site_port_));
             const auto sample = Json::parse(text, nullptr, false);
             if (!sample.is_object()) continue;
-            const auto list = sample.find(service->list);
-            if (service->chunk == 0 || list == sample.end() || !list->is_array()) {
-                inputs.emplace_back(service, sample.dump());
-                continue;
-            }
-            for (std::size_t from = 0; from < list->size(); from += service->chunk) {
-                Json part = sample;
-                part[service->list] = Json::array();
-                for (std::size_t i = from; i < std::min(list->size(), from + service->chunk); ++i)
-                    part[service->list].push_back((*list)[i]);
-                inputs.emplace_back(service, part.dump());
-            }
+            share_out(*service, sample, inputs);
         }
         return inputs;
+    }
+
+    static void share_out(const ServiceSpec& service, const Json& sample,
+                          std::vector<std::pair<const ServiceSpec*, std::string>>& inputs) {
+        Json rest = sample;
+        bool shared = false;
+        for (const auto& name : service.lists) rest.erase(name);
+        for (const auto& name : service.lists) {
+            const auto list = sample.find(name);
+            if (list == sample.end() || !list->is_array()) continue;
+            shared = true;
+            for (std::size_t from = 0; from < list->size(); from += service.chunk) {
+                Json part = rest;
+                for (std::size_t i = from; i < std::min(list->size(), from + service.chunk); ++i)
+                    part[name].push_back((*list)[i]);
+                inputs.emplace_back(&service, part.dump());
+            }
+        }
+        if (!shared) inputs.emplace_back(&service, sample.dump());
     }
 
     struct Row {

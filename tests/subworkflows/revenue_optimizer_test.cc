@@ -1088,15 +1088,15 @@ TEST(Samples, ComeOutWholeOrInPartOrNotAtAll) {
     EXPECT_EQ(result["products"].size(), 6U);
     EXPECT_EQ(result["experiments"].size(), 4U);
 
-    const auto none = run_sample("nothing_usable");
+    const auto none = run_sample("refused/nothing_usable");
     EXPECT_EQ(none.status, domain::CallbackStatus::failed);
     EXPECT_FALSE(none.retry_recommended);
     EXPECT_EQ(none.error_message, "none of the 5 items could be answered");
     EXPECT_TRUE(none.result_data.empty());
-    FakeRun unsent(sample_text("nothing_usable.json"));
+    FakeRun unsent(sample_text("refused/nothing_usable.json"));
     EXPECT_FALSE(optimize(unsent).retry_recommended) << "the value says what its error_data says";
 
-    const auto misshapen = run_sample("bad_shape");
+    const auto misshapen = run_sample("refused/bad_shape");
     EXPECT_EQ(misshapen.status, domain::CallbackStatus::failed);
     EXPECT_FALSE(misshapen.retry_recommended);
     EXPECT_EQ(misshapen.error_message, "/products/0/rows/1/price: must be a number");
