@@ -233,9 +233,7 @@ class Dev {
     void start_site() {
         last_port_ = options_.port;
         site_port_ = next_port();
-        if (fs::exists(program("seo_sample_site")))
-            children_.emplace_back(
-                child({program("seo_sample_site"), "--port", std::to_string(site_port_)}, "site.log"));
+        children_.emplace_back(child({program("seo_sample_site"), "--port", std::to_string(site_port_)}, "site.log"));
     }
 
     void start_services() {
@@ -258,7 +256,6 @@ class Dev {
              << "\n\n[http]\nport = " << options_.port << "\n\n[hub]\nkey_file = " << quoted(dir_ + "/hub.key")
              << "\n\n[egress]\n# dev only: the sub-workflows run on this machine\nallow = [\"127.0.0.0/8\"]\n";
         for (const auto& service : kServices) {
-            if (!fs::exists(program(service.name))) continue;
             const int port = next_port();
             ports_.emplace_back(service.name, port);
             toml << "\n[[workflow_types]]\nname = \"" << service.name << "\"\nendpoints = [\"http://127.0.0.1:" << port

@@ -30,7 +30,8 @@ class Run {
             if (each == key) return true;
         return false;
     }
-    /// One HTTP request, without following redirects; blocks the worker. Goes where the service's egress policy lets it.
+    /// One HTTP request, without following redirects; blocks the worker. Goes where the service's egress policy lets
+    /// it.
     virtual platform::HttpOutcome fetch(const std::string& method, const platform::Url& url,
                                         const platform::Headers& headers, const std::string& body) = 0;
 };

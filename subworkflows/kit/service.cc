@@ -94,7 +94,8 @@ class Server {
         : settings_(std::move(settings)),
           work_(std::move(work)),
           client_(io_.get_executor(), client_settings()),
-          http_(io_.get_executor(), http_settings(), [this](HttpRequest request) { return handle(std::move(request)); }),
+          http_(io_.get_executor(), http_settings(),
+                [this](HttpRequest request) { return handle(std::move(request)); }),
           signals_(io_.get_executor(), SIGTERM, SIGINT) {}
 
     int run() {
@@ -225,8 +226,7 @@ class Server {
             }
             callback.execution_id = run->trigger().execution_id;
             if (!callback.duration_ms)
-                callback.duration_ms =
-                    std::chrono::duration_cast<milliseconds>(steady_clock::now() - begun).count();
+                callback.duration_ms = std::chrono::duration_cast<milliseconds>(steady_clock::now() - begun).count();
             asio::post(io_, [this, run, callback] { asio::co_spawn(io_, report(run, callback), asio::detached); });
         }
     }
@@ -285,14 +285,15 @@ class Server {
         if (!run->cancelled()) {
             const std::string body = platform::callback_json(callback);
             const auto until = steady_clock::now() + settings_.callback_patience;
-            for (auto wait = milliseconds{200}; steady_clock::now() < until; wait = std::min(wait * 2, milliseconds{30000})) {
+            for (auto wait = milliseconds{200}; steady_clock::now() < until;
+                 wait = std::min(wait * 2, milliseconds{30000})) {
                 const Told told = co_await tell(run, body);
                 const bool again = told.status == 0 || told.status == 429 || told.status >= 500;
                 if (!again) {
                     if (told.status / 100 != 2)
                         log::warn("the hub refused the callback", {{"execution_id", run->trigger().execution_id},
-                                                                    {"status", told.status},
-                                                                    {"answer", told.body}});
+                                                                   {"status", told.status},
+                                                                   {"answer", told.body}});
                     break;
                 }
                 co_await platform::pause_for(wait);
@@ -336,8 +337,12 @@ class Server {
 };
 
 LiveRun::LiveRun(Server& server, domain::Trigger trigger, std::string webhook_id)
-    : server_(server), trigger_(std::move(trigger)), webhook_id_(std::move(webhook_id)), deadline_(domain::micros(trigger_.deadline)) {
-    if (trigger_.deadline == domain::TimePoint{}) deadline_ = domain::micros(server.now() + seconds{trigger_.timeout_seconds});
+    : server_(server),
+      trigger_(std::move(trigger)),
+      webhook_id_(std::move(webhook_id)),
+      deadline_(domain::micros(trigger_.deadline)) {
+    if (trigger_.deadline == domain::TimePoint{})
+        deadline_ = domain::micros(server.now() + seconds{trigger_.timeout_seconds});
     if (!trigger_.context.empty())
         if (const auto items = platform::json_member(trigger_.context, "retry_items"))
             for (const auto item : platform::json_elements(*items)) retry_items_.push_back(platform::json_string(item));
@@ -396,15 +401,17 @@ ServiceSettings settings_from(int argc, char** argv, const std::string& name) {
     std::string signing;
     std::string egress;
     app.add_option("--address", settings.address, "Address to listen on");
-    app.add_option("--port", settings.port, "Port to listen on; 0 takes a free one")->envname("IMPRESARIO_SERVICE_PORT");
+    app.add_option("--port", settings.port, "Port to listen on; 0 takes a free one")
+        ->envname("IMPRESARIO_SERVICE_PORT");
     app.add_option("--workers", settings.workers, "Runs at once")->check(CLI::Range(1, 64));
     // Secrets come from the environment only: a command line is everybody's to read.
     const auto environment = [](const char* variable) {
         const char* value = std::getenv(variable);
         return std::string(value ? value : "");
     };
-    app.footer("Environment: IMPRESARIO_SERVICE_BEARER, IMPRESARIO_SERVICE_SIGNING_SECRETS (comma-separated whsec_…),\n"
-               "IMPRESARIO_EGRESS_ALLOW (comma-separated blocks, for a hub on an inner address)");
+    app.footer(
+        "Environment: IMPRESARIO_SERVICE_BEARER, IMPRESARIO_SERVICE_SIGNING_SECRETS (comma-separated whsec_…),\n"
+        "IMPRESARIO_EGRESS_ALLOW (comma-separated blocks, for a hub on an inner address)");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
@@ -427,7 +434,8 @@ ServiceSettings settings_from(int argc, char** argv, const std::string& name) {
     each_of(environment("IMPRESARIO_EGRESS_ALLOW"), [&](const std::string& block) {
         const auto parsed = platform::Cidr::parse(block);
         if (!parsed) {
-            std::fprintf(stderr, "%s: IMPRESARIO_EGRESS_ALLOW: '%s' %s\n", name.c_str(), block.c_str(), parsed.error().what.c_str());
+            std::fprintf(stderr, "%s: IMPRESARIO_EGRESS_ALLOW: '%s' %s\n", name.c_str(), block.c_str(),
+                         parsed.error().what.c_str());
             std::exit(2);
         }
         allowed.push_back(*parsed);
