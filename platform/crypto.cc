@@ -60,22 +60,13 @@ std::string base64(std::string_view bytes) {
 
 std::optional<std::string> decode_base64(std::string_view text) {
     if (text.size() % 4 != 0) return std::nullopt;
-    // EVP_DecodeBlock skips white space and reads padding as zeros; a strict reader must not.
-    std::size_t padding = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        const bool letter =
-            (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
-        if (c == '=' && i + 2 >= text.size()) {
-            ++padding;
-        } else if (!letter || padding != 0) {
-            return std::nullopt;
-        }
-    }
+    const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
     std::string bytes(text.size() / 4 * 3 + 1, '\0');
     const int length = EVP_DecodeBlock(bytes_of(bytes), bytes_of(text), static_cast<int>(text.size()));
     if (length < 0) return std::nullopt;
     bytes.resize(static_cast<std::size_t>(length) - padding);
+    // EVP_DecodeBlock skips white space, reads padding as zeros and drops odd bits at the end: bytes have one text only.
+    if (base64(bytes) != text) return std::nullopt;
     return bytes;
 }
 
