@@ -123,6 +123,12 @@ TEST(StandardWebhooks, TheNpmConsumerVerifiesOurSignatures) {
 }
 
 TEST(Examples, TheReceiverOfTheReadmeWorks) {
+    const auto text_of = [](const std::string& path) {
+        std::ifstream file(IMPRESARIO_SOURCE_DIR + path);
+        return std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    };
+    const auto code = text_of("/subworkflows/examples/receiver.mjs");
+    EXPECT_NE(text_of("/README.md").find(code.substr(code.find("import"))), std::string::npos) << "not what is printed";
     HubFixture hub;
     const int port = free_port();
     platform::ProcessSettings settings;
