@@ -21,8 +21,8 @@ void Order::hide(int priority, const Place& place, const Known& known) {
 void Order::insert(const Entry& entry, int free_slots) {
     erase(entry.id);
     Level& level = levels_[static_cast<std::size_t>(entry.priority)];
-    if (level.beyond > 0 && Place{entry.created_at, entry.id} > level.last_held) {
-        // Behind the window: the table keeps it.
+    if (level.beyond > 0 && !entry.gated && Place{entry.created_at, entry.id} > level.last_held) {
+        // Behind the window: the table keeps it. (What is noted as stopped is never read from there again.)
         skip(level, {entry.created_at, entry.id});
         return;
     }
@@ -41,7 +41,6 @@ void Order::place(const Entry& entry, int free_slots) {
     Level& level = levels_[static_cast<std::size_t>(entry.priority)];
     Known known{entry.priority, entry.created_at, entry.ready_at, nullptr, entry.seq, false, entry.gated};
     ++level.held;
-    level.last_held = std::max(level.last_held, place);
     if (entry.key.empty()) {
         show(entry.priority, place, known);
         index_.emplace(entry.id, known);
@@ -86,7 +85,6 @@ bool Order::erase(const domain::ExecutionId& id) {
         balance(queue, known.priority);
         if (queue.empty()) keys_.erase(keys_.find(*known.key));
     }
-    if (level.held == 0 && level.beyond == 0) level.last_held = {TimePoint::min(), {}};
     return true;
 }
 
@@ -144,21 +142,22 @@ void Order::set_free_slots(const std::string& key, int free_slots) {
 /// Lets the youngest go when a level has outgrown its window.
 void Order::trim(int priority) {
     Level& level = levels_[static_cast<std::size_t>(priority)];
-    // Levels of keyed entries are not cut: what is parked has no place among the shown, and its table index is another.
-    while (level.held > window_ && level.held == level.places.size()) {
+    // What is parked is not counted and not cut: nothing may wait in the table behind a key that is closed.
+    while (level.places.size() > window_) {
         const auto last = std::prev(level.places.end());
         const Place gone = *last;
         const auto id = last->id;
         const auto known = index_.find(id);
-        if (known->second.key != nullptr) return;
+        if (known->second.key != nullptr || known->second.gated) return;
         waiting_.erase({known->second.ready_at, id});
         misnoted_.erase(id);
         index_.erase(known);
         level.places.erase(last);
         --level.held;
         --shown_;
+        const Place kept = *std::prev(level.places.end());
+        level.last_held = level.beyond == 0 ? kept : std::min(level.last_held, kept);
         skip(level, gone);
-        level.last_held = *std::prev(level.places.end());
     }
 }
 
@@ -203,11 +202,13 @@ std::optional<Order::Refill> Order::wants_refill() {
     if (beyond_total_ == 0) return std::nullopt;
     for (int priority = 0; priority < kLevels; ++priority) {
         Level& level = levels_[static_cast<std::size_t>(priority)];
-        if (level.beyond == 0 || level.refilling || level.held > window_ / 2) continue;
+        if (level.beyond == 0 || level.refilling) continue;
+        const std::size_t shown = level.places.size();
+        if (shown > window_ / 2 && *level.places.begin() <= level.last_held) continue;
         level.refilling = true;
         level.skipped.reset();
-        return Refill{priority, level.last_held.created_at, level.last_held.id, std::min(window_ - level.held, kPage),
-                      ++level.ticket};
+        const std::size_t room = window_ - std::min(shown, window_ / 2);
+        return Refill{priority, level.last_held.created_at, level.last_held.id, std::min(room, kPage), ++level.ticket};
     }
     return std::nullopt;
 }
@@ -219,10 +220,11 @@ void Order::refill(const Refill& refill, const std::optional<std::vector<Entry>>
     level.refilling = false;
     if (!rows) return;
     for (const Entry& entry : *rows) {
-        if (index_.contains(entry.id)) continue;
+        const Place here{entry.created_at, entry.id};
         // The next reading begins at the hole.
-        if (level.skipped && Place{entry.created_at, entry.id} > *level.skipped) break;
-        place(entry, entry.key.empty() ? 0 : free_slots(entry.key));
+        if (level.skipped && here > *level.skipped) break;
+        level.last_held = std::max(level.last_held, here);
+        if (!index_.contains(entry.id)) place(entry, entry.key.empty() ? 0 : free_slots(entry.key));
         if (level.beyond > 1) {
             --level.beyond;
             --beyond_total_;
@@ -235,8 +237,11 @@ void Order::refill(const Refill& refill, const std::optional<std::vector<Entry>>
 }
 
 void Order::expect(int priority, std::size_t count) {
-    levels_[static_cast<std::size_t>(priority)].beyond += count;
+    Level& level = levels_[static_cast<std::size_t>(priority)];
+    level.beyond += count;
     beyond_total_ += count;
+    // Older ones than those held may be among them.
+    level.last_held = kBeforeAll;
 }
 
 Cursor::Cursor(const Order& order, TimePoint now, domain::Duration max_wait)

@@ -42,8 +42,8 @@ struct Entry {
 /// no more of them could start; the rest is parked until a slot is free. So a closed key costs nothing, however many
 /// wait behind it.
 ///
-/// A level deeper than `window` holds its oldest entries only; the rest stays in the table and is read when the window
-/// runs low (see wants_refill).
+/// A level that shows more than `window` holds its oldest entries only; the rest stays in the table and is read when
+/// the window runs low (see wants_refill).
 class Order {
   public:
     static constexpr int kLevels = 101;
@@ -109,6 +109,7 @@ class Order {
         domain::ExecutionId id;
         friend auto operator<=>(const Place&, const Place&) = default;
     };
+    static constexpr Place kBeforeAll{domain::TimePoint::min(), {}};
     struct Waiting {
         domain::TimePoint ready_at;
         domain::ExecutionId id;
@@ -136,7 +137,8 @@ class Order {
         std::size_t held = 0;
         /// How many of this level are in the table only.
         std::size_t beyond = 0;
-        Place last_held{domain::TimePoint::min(), {}};
+        /// While some are in the table only: up to this place everything is held.
+        Place last_held = kBeforeAll;
         std::uint64_t ticket = 0;
         bool refilling = false;
         /// The first place that was left to the table while the table was being read: what was read beyond it has a

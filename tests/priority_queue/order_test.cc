@@ -248,5 +248,66 @@ TEST(Order, StartsFromCountsAlone) {
     EXPECT_GE(order.shown(), 250U);
 }
 
+/// A scheduler starts while rows arrive, some of them noted as stopped by their key (those are read apart, and no
+/// refill brings them): whatever comes first, nothing is left behind.
+TEST(Order, StartsWhileRowsArriveAndLosesNothing) {
+    for (std::uint32_t seed = 1; seed <= 500; ++seed) {
+        std::mt19937 dice(seed);
+        Order order(10);
+        Table table;
+        std::vector<Entry> all;
+        std::vector<Entry> gated;
+        std::map<std::string, int> free{{"a", 1}, {"b", 0}, {"c", 3}};
+        const auto slots = [&](const std::string& key) { return free.at(key); };
+        std::uint32_t n = 0;
+        const auto arrive = [&] {
+            Entry entry = random_entry(dice, n++);
+            entry.priority = static_cast<int>(dice() % 2) * 50;
+            entry.ready_at = kNow;
+            if (dice() % 2) entry.key = std::string(1, static_cast<char>('a' + dice() % 3));
+            entry.gated = !entry.key.empty() && dice() % 3 == 0;
+            all.push_back(entry);
+            if (!entry.gated) table.rows[{entry.priority, entry.created_at, entry.id}] = entry;
+            return entry;
+        };
+        const auto seen = [&](const Entry& entry) { order.insert(entry, entry.key.empty() ? 0 : free.at(entry.key)); };
+        // Committed before it began; then more, which are seen before what was read is known.
+        for (unsigned i = dice() % 60; i > 0; --i) {
+            const auto entry = arrive();
+            if (entry.gated) gated.push_back(entry);
+        }
+        std::map<int, std::size_t> counts;
+        for (const auto& [place, entry] : table.rows) ++counts[entry.priority];
+        for (unsigned i = dice() % 10; i > 0; --i) seen(arrive());
+        for (const auto& entry : gated) seen(entry);
+        for (const auto& [priority, count] : counts) order.expect(priority, count);
+        std::vector<ExecutionId> picked;
+        while (!all.empty()) {
+            if (n < 120 && dice() % 4 == 0) seen(arrive());
+            while (const auto refill = order.wants_refill()) {
+                const auto rows = table.after(*refill);
+                if (n < 120 && dice() % 3 == 0) seen(arrive());
+                order.refill(*refill, rows, rows.size() < refill->count, slots);
+            }
+            // Of each key and level only the oldest may start, and only if it has room.
+            std::vector<Entry> possible;
+            for (const auto& entry : all)
+                if (entry.key.empty() || free.at(entry.key) > 0) possible.push_back(entry);
+            if (possible.empty()) {
+                for (auto& [key, count] : free) order.set_free_slots(key, count = 1 + static_cast<int>(dice() % 2));
+                continue;
+            }
+            const auto best = naive(possible, kNow).front();
+            const auto walked = walk(order, kNow, 1);
+            ASSERT_FALSE(walked.empty()) << "seed " << seed << ": " << all.size() << " are left behind";
+            ASSERT_EQ(walked.front(), best) << "seed " << seed;
+            order.erase(best);
+            std::erase_if(all, [&](const auto& entry) { return entry.id == best; });
+            std::erase_if(table.rows, [&](const auto& row) { return row.second.id == best; });
+        }
+        EXPECT_EQ(order.shown(), 0U) << "seed " << seed;
+    }
+}
+
 }
 }
