@@ -121,7 +121,10 @@ class Board {
     void spare_deadlines(domain::TimePoint from, domain::TimePoint to, domain::Duration by);
 
     const std::optional<domain::TimePoint>& next_due() const { return next_due_; }
-    void set_next_due(std::optional<domain::TimePoint> due) { next_due_ = due; }
+    /// A reading of the earliest due row, between the two. It may be older than what is observed meanwhile, so it
+    /// replaces only what was known before it began. One reading at a time.
+    void begin_due_reading() { due_meanwhile_.reset(); }
+    void end_due_reading(std::optional<domain::TimePoint> read);
 
     // Numbers.
     std::size_t live() const { return live_.size(); }
@@ -193,6 +196,7 @@ class Board {
     std::vector<std::pair<std::uint64_t, domain::ExecutionId>> gone_order_;
     std::set<domain::ExecutionId> parents_;
     std::optional<domain::TimePoint> next_due_;
+    std::optional<domain::TimePoint> due_meanwhile_;
 };
 
 }

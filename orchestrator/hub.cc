@@ -174,6 +174,7 @@ Task<void> Hub::load() {
     };
     co_await node_.refresh_catalogue();
     board_->set_catalogue(node_.catalogue());
+    board_->begin_due_reading();
     auto asked_loaded = node_.database().transact([](Tx& tx) {
         // The feed begins before what is loaded: a little is read twice, nothing is missed.
         Loaded all;
@@ -195,7 +196,7 @@ Task<void> Hub::load() {
     for (const auto& row : loaded.rows) board_->observe(row.execution);
     for (const auto& row : loaded.gated) board_->observe(row.execution);
     for (const auto& level : loaded.levels) board_->expect(level);
-    board_->set_next_due(loaded.next_due);
+    board_->end_due_reading(loaded.next_due);
     for (const auto& gate : loaded.gates) recorded_gates_[gate.lane] = gate;
     alive_ = loaded.alive;
     alive_read_at_ = steady_clock::now();
@@ -356,6 +357,7 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
     std::size_t failures = 0;
 
     if (board_->next_due() && *board_->next_due() <= now) {
+        board_->begin_due_reading();
         auto asked_due = node_.database().read([now](Tx& tx) {
             const priority_queue::QueueStore queue;
             return std::pair(queue.due(tx, now, static_cast<int>(kMostSweep)), queue.next_due(tx));
@@ -363,7 +365,7 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
         const auto due = co_await std::move(asked_due);
         if (!board_) co_return 0;
         for (const auto& id : due.first) commands.push_back(node_.command(id, BecameDue{}));
-        board_->set_next_due(due.first.empty() ? due.second : std::optional(now));
+        board_->end_due_reading(due.first.empty() ? due.second : std::optional(now));
     }
     for (const auto& passed : board_->passed_deadlines(now, kMostSweep)) {
         // Nobody knows whether it began: where somebody can be asked, ask before trying anew.
@@ -429,10 +431,11 @@ Task<void> Hub::safety_scan(TimePoint now) {
             if (order && order->contains(row.execution.id)) ++missed;
         }
     }
+    board_->begin_due_reading();
     auto asked_due = node_.database().read([](Tx& tx) { return priority_queue::QueueStore().next_due(tx); });
     const auto due = co_await std::move(asked_due);
     if (!board_) co_return;
-    board_->set_next_due(due);
+    board_->end_due_reading(due);
     auto forgetting_nodes = node_.database().transact([](Tx& tx) { SchedulerStore().forget_nodes(tx); });
     co_await std::move(forgetting_nodes);
     auto forgetting_keys = node_.database().transact([id = node_.id()](Tx& tx) { Intake(id).forget_old_keys(tx); });

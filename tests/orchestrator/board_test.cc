@@ -1,0 +1,186 @@
+#include "orchestrator/board.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace impresario::orchestrator {
+namespace {
+
+using domain::AttemptState;
+using domain::Execution;
+using domain::Lane;
+using domain::Status;
+using domain::TimePoint;
+using std::chrono::seconds;
+
+const TimePoint kStart{std::chrono::hours{500000}};
+const Lane kLane{"default", "keyed"};
+
+Execution waiting(int n, const std::string& key = "") {
+    Execution row;
+    row.id.value[14] = static_cast<std::uint8_t>(n / 256);
+    row.id.value[15] = static_cast<std::uint8_t>(n % 256);
+    row.lane = kLane;
+    row.created_at = row.scheduled_at = kStart + seconds{n};
+    row.status = Status::queued;
+    row.ready = true;
+    row.ready_at = row.created_at;
+    row.concurrency_key = key;
+    row.last_seq = 1;
+    return row;
+}
+
+/// The next committed state of a row, drawn at random: started, moved on, back in the queue, put off, ended.
+Execution next(Execution row, std::mt19937& random) {
+    ++row.last_seq;
+    row.attempt.reset();
+    row.due_at.reset();
+    row.timeout_at.reset();
+    row.ready = false;
+    switch (random() % 5) {
+        case 0:
+        case 1: {
+            row.status = random() % 2 ? Status::dispatching : Status::running;
+            row.attempt = domain::LiveAttempt{};
+            row.attempt->state = row.status == Status::running ? AttemptState::accepted : AttemptState::sending;
+            row.attempt->id.value[15] = static_cast<std::uint8_t>(row.last_seq);
+            row.timeout_at = kStart + seconds{static_cast<int>(random() % 1000)};
+            break;
+        }
+        case 2:
+            row.status = Status::queued;
+            row.ready = true;
+            break;
+        case 3:
+            row.status = Status::retrying;
+            row.due_at = kStart + seconds{static_cast<int>(random() % 1000)};
+            break;
+        default:
+            row.status = random() % 2 ? Status::completed : Status::dead;
+    }
+    return row;
+}
+
+subworkflows::CataloguePtr catalogue() {
+    subworkflows::WorkflowType type;
+    type.lane = kLane;
+    type.concurrency_key = "/k";
+    type.concurrency_key_limit = 2;
+    auto all = std::make_shared<subworkflows::Catalogue>();
+    all->types[kLane] = type;
+    return all;
+}
+
+TEST(Board, WhatBecomesDueDuringAReadingIsNotForgotten) {
+    Operations operations;
+    Board board(operations);
+    Execution row = waiting(1);
+    row.status = Status::retrying;
+    row.ready = false;
+    row.due_at = kStart + seconds{7};
+
+    board.begin_due_reading();
+    board.observe(row);  // committed after the reading's snapshot
+    board.end_due_reading(std::nullopt);
+    EXPECT_EQ(board.next_due(), row.due_at);
+
+    board.begin_due_reading();
+    board.end_due_reading(kStart + seconds{30});
+    EXPECT_EQ(board.next_due(), kStart + seconds{30}) << "what was known before is replaced";
+
+    row.last_seq = 2;
+    row.due_at = kStart + seconds{40};
+    board.begin_due_reading();
+    board.observe(row);
+    board.end_due_reading(kStart + seconds{35});
+    EXPECT_EQ(board.next_due(), kStart + seconds{35});
+}
+
+TEST(Board, AnOlderReadingOfWhatHasEndedDoesNotBringItBack) {
+    Operations operations;
+    Board board(operations);
+    board.set_catalogue(catalogue());
+    const Execution row = waiting(1);
+    board.observe(row);
+    {
+        const auto reading = operations.begin();
+        Execution ended = row;
+        ended.status = Status::completed;
+        ended.ready = false;
+        ended.last_seq = 5;
+        board.observe(ended);
+        board.observe(row);
+        EXPECT_EQ(board.waiting(), 0U);
+        // However many end while that reading is under way.
+        for (int n = 2; n < 300; ++n) {
+            auto other = waiting(n);
+            other.status = Status::completed;
+            other.ready = false;
+            board.observe(other);
+        }
+        board.observe(row);
+        EXPECT_EQ(board.waiting(), 0U);
+    }
+}
+
+/// Rows as they were committed, seen in any order and any number of times: memory is what the last of each says.
+TEST(Board, HoldsWhatTheNewestReadingsSayInWhateverOrderTheyCome) {
+    for (unsigned seed = 1; seed <= 300; ++seed) {
+        std::mt19937 random(seed);
+        Operations operations;
+        Board board(operations);
+        board.set_catalogue(catalogue());
+        const auto reading = operations.begin();
+        std::vector<Execution> newest;
+        std::vector<Execution> seen;
+        for (int n = 1; n <= 12; ++n) {
+            Execution row = waiting(n, std::string(1, static_cast<char>('a' + n % 3)));
+            seen.push_back(row);
+            for (unsigned i = 0; i < random() % 6; ++i) seen.push_back(row = next(row, random));
+            newest.push_back(row);
+        }
+        for (std::size_t i = seen.size(); i > 0; i -= std::min<std::size_t>(i, 3)) seen.push_back(seen[random() % i]);
+        std::shuffle(seen.begin(), seen.end(), random);
+        for (const auto& row : seen) board.observe(row);
+
+        int in_use = 0;
+        std::size_t queued = 0;
+        std::map<std::string, int> by_key;
+        std::map<std::string, int> queued_by_key;
+        std::optional<TimePoint> deadline;
+        for (const auto& row : newest) {
+            if (row.holds_slot()) {
+                ++in_use;
+                ++by_key[row.concurrency_key];
+                if (!deadline || *row.timeout_at < *deadline) deadline = row.timeout_at;
+            }
+            if (row.claimable()) {
+                ++queued;
+                ++queued_by_key[row.concurrency_key];
+            }
+        }
+        EXPECT_EQ(board.in_use(kLane), in_use) << "seed " << seed;
+        EXPECT_EQ(board.live(), static_cast<std::size_t>(in_use)) << "seed " << seed;
+        EXPECT_EQ(board.waiting(), queued) << "seed " << seed;
+        EXPECT_EQ(board.next_deadline(), deadline) << "seed " << seed;
+        for (const auto& row : newest) {
+            const auto* order = board.order(kLane);
+            EXPECT_EQ(order && order->contains(row.id), row.claimable()) << "seed " << seed;
+            if (row.due_at && !row.ready) {
+                ASSERT_TRUE(board.next_due()) << "seed " << seed;
+                EXPECT_LE(*board.next_due(), *row.due_at) << "seed " << seed;
+            }
+        }
+        // As many as their key has room for are shown; the others are noted as stopped by it.
+        std::map<std::string, int> noted;
+        for (const auto& note : board.gate_notes(100))
+            if (note.gate) ++noted[note.gate->subject];
+        for (const auto& [key, waits] : queued_by_key)
+            EXPECT_EQ(noted[key], std::max(0, waits - std::max(0, 2 - by_key[key]))) << "seed " << seed << " " << key;
+    }
+}
+
+}
+}
