@@ -39,6 +39,7 @@ Task<HttpResponse> Api::metrics(Call call) {
     if (!local && (!keys_ || !keys_->find(call.request.bearer())))
         co_return problem(401, "unauthorized", "metrics need an API key from other machines");
     node_.probe().show(hub_.board(), hub_.state(), node_.clock().now(), hub_.leads());
+    node_.probe().show_waiting(node_.clients_waiting());
     auto& database = node_.database();
     node_.probe().show_database(database.busy(), database.waiting(), database.connections(), database.reachable());
     HttpResponse response = plain(200, metrics_.text());

@@ -415,9 +415,18 @@ Task<void> Node::grants_loop() {
     }
 }
 
+std::size_t Node::clients_waiting() const {
+    std::size_t count = 0;
+    for (const auto& [execution, timers] : waiters_) count += timers.size();
+    return count;
+}
+
 Task<void> Node::drain() {
     draining_ = true;
     const auto until = steady_clock::now() + settings_.drain;
+    // Who waits for an end is answered with how things stand.
+    for (const auto& [execution, timers] : waiters_)
+        for (const auto& timer : timers) timer->cancel();
     // Others are to know at once that nothing may be given to this node.
     try {
         auto announcing = parts_.database.transact([this](Tx& tx) {

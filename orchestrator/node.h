@@ -100,6 +100,7 @@ class Node {
     void set_listener(const platform::Listener* listener) { listener_ = listener; }
     int backend_pid() const { return listener_ ? listener_->backend_pid() : 0; }
     bool hearing() const { return listener_ && listener_->hearing(); }
+    std::size_t clients_waiting() const;
     void grants_hint() { grants_wakeup_.signal(); }
     void catalogue_hint() { catalogue_wakeup_.signal(); }
     /// Other nodes are told that there is something in the tables: one NOTIFY for all that happens within 10 ms.

@@ -120,7 +120,11 @@ struct Probe::Families {
                        .Help("Connections of this node's pool: size, busy, and jobs waiting for one.")
                        .Register(r)),
           reachable(
-              BuildGauge().Name("impresario_database_reachable").Help("1 while the database answers.").Register(r)) {}
+              BuildGauge().Name("impresario_database_reachable").Help("1 while the database answers.").Register(r)),
+          waiting(BuildGauge()
+                      .Name("impresario_http_waiting")
+                      .Help("Clients that wait for an execution's end (?wait=).")
+                      .Register(r)) {}
 
     Family<Counter>& enqueued;
     Family<Counter>& ended;
@@ -144,6 +148,7 @@ struct Probe::Families {
     Family<Gauge>& leader;
     Family<Gauge>& database;
     Family<Gauge>& reachable;
+    Family<Gauge>& waiting;
 };
 
 Probe::Probe(platform::Metrics& metrics) : families_(std::make_unique<Families>(metrics.registry())) {}
@@ -199,6 +204,8 @@ void Probe::show(const Board* board, const StateMachine* state, domain::TimePoin
         families_->running.Add(lane_labels(lane)).Set(board->in_use(lane));
     }
 }
+
+void Probe::show_waiting(std::size_t clients) { families_->waiting.Add({}).Set(static_cast<double>(clients)); }
 
 void Probe::show_database(int busy, int waiting, int connections, bool reachable) {
     families_->database.Add({{"what", "busy"}}).Set(busy);

@@ -34,6 +34,8 @@ class Probe {
 
     /// Before a scrape: what memory shows now. Null board: this node does not lead.
     void show(const Board* board, const StateMachine* state, domain::TimePoint now, bool leads);
+    /// Clients that wait for an execution's end.
+    void show_waiting(std::size_t clients);
     void show_database(int busy, int waiting, int connections, bool reachable);
 
   private:

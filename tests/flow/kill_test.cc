@@ -302,6 +302,24 @@ TEST(Kill, BothNodesDeliver) {
     EXPECT_EQ(hub.database.value("select count(distinct node) from attempts"), "2");
 }
 
+TEST(Kill, WhoWaitsForAnEndIsAnsweredBeforeTheHubStops) {
+    HubFixture hub;
+    Peer peer;
+    hub.register_type("work", peer.url());
+    const auto id = hub.enqueue("work");
+    ASSERT_TRUE(peer.wait_for(1));
+    Reply reply;
+    std::thread client([&] { reply = hub.api("GET", "/v1/executions/" + id + "?wait=60"); });
+    ASSERT_TRUE(eventually([&] {
+        const auto metrics = request(hub.hub->port(), "GET", "/metrics").body;
+        return metrics.find("impresario_http_waiting 1") != std::string::npos;
+    }));
+    EXPECT_EQ(hub.hub->terminate(), 0);
+    client.join();
+    EXPECT_EQ(reply.status, 200) << reply.body;
+    EXPECT_EQ(reply.json().value("status", ""), "running");
+}
+
 TEST(Kill, SigtermDrains) {
     HubFixture hub;
     Peer peer([](const Asked&) { return Behaviour{202, "{}", {}, "", false, false, std::chrono::milliseconds{700}}; });

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 #include <thread>
 
@@ -147,11 +148,20 @@ std::string HubFixture::enqueue(const std::string& type, const Json& input, Json
 }
 
 Json HubFixture::await_end(const std::string& id, int seconds) const {
-    return get("/v1/executions/" + id + "?wait=" + std::to_string(seconds));
+    auto end = get("/v1/executions/" + id + "?wait=" + std::to_string(seconds));
+    if (!end.contains("completed_at") || end["completed_at"].is_null()) tell(id);
+    return end;
 }
 
 bool HubFixture::await(const std::string& id, const std::function<bool(const Json&)>& condition, double seconds) const {
-    return eventually([&] { return condition(execution(id)); }, seconds);
+    if (eventually([&] { return condition(execution(id)); }, seconds)) return true;
+    tell(id);
+    return false;
+}
+
+void HubFixture::tell(const std::string& id) const {
+    std::cerr << "how it stands: " << get("/v1/executions/" + id).dump(2) << "\n"
+              << get("/v1/executions/" + id + "/events?limit=1000").dump(2) << std::endl;
 }
 
 std::vector<std::string> HubFixture::event_types(const std::string& id) const {

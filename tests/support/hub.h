@@ -58,11 +58,13 @@ class HubFixture {
     std::string enqueue(const std::string& type, const Json& input = {{"n", 1}}, Json more = Json::object()) const;
     Json execution(const std::string& id) const { return get("/v1/executions/" + id); }
     std::string status(const std::string& id) const { return execution(id).value("status", "?"); }
-    /// Waits (by the API's own ?wait=) until it has ended; its last view.
+    /// Waits (by the API's own ?wait=) until it has ended; its last view. Like await, it prints how things stand when
+    /// that does not come about.
     Json await_end(const std::string& id, int seconds = 30) const;
     /// Waits until the condition holds for the execution.
     bool await(const std::string& id, const std::function<bool(const Json&)>& condition, double seconds = 20) const;
     std::vector<std::string> event_types(const std::string& id) const;
+    void tell(const std::string& id) const;
     const std::string& key_file() const { return key_file_; }
     const std::string& config() const { return config_; }
     std::string make_key(const std::string& role, const std::string& name) const;
