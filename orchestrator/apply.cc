@@ -22,6 +22,8 @@ using AttemptKey = std::pair<ExecutionId, domain::AttemptId>;
 std::optional<domain::AttemptId> attempt_asked_about(const Command& command) {
     if (const auto* received = std::get_if<CallbackReceived>(&command.happening)) return received->attempt;
     if (const auto* late = std::get_if<AcceptLate>(&command.happening)) return late->attempt;
+    if (const auto* report = std::get_if<DeliveryReported>(&command.happening))
+        if (std::holds_alternative<webhooks::Done>(report->outcome)) return report->attempt;
     return std::nullopt;
 }
 

@@ -28,6 +28,7 @@ struct CallbackReceived {
 struct DeliveryReported {
     domain::AttemptId attempt;
     int fence = 0;
+    domain::EndpointId endpoint;
     webhooks::DeliveryOutcome outcome;
     webhooks::DeliveryRecord record;
     /// Whether the endpoint is known to deduplicate on webhook-id.

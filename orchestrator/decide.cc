@@ -540,12 +540,45 @@ void unknown_outcome(Draft& draft, const std::string& reason, bool deduplicates)
     draft.tell(event::unknown, std::move(json));
 }
 
+/// What an answer says about who gave it, whatever became of the execution meanwhile. `taken`: it has called back
+/// already, so that what went wrong with the answer to our request matters little.
+EndpointNews news_of(const DeliveryReported& report, bool taken) {
+    using Kind = EndpointNews::Kind;
+    EndpointNews news{report.endpoint, Kind::trouble, std::string(webhooks::reason(report.outcome)), {}, false};
+    if (const auto* accepted = std::get_if<webhooks::Accepted>(&report.outcome)) {
+        news.kind = Kind::accepted;
+        news.learnt_deduplicates = accepted->deduplicates;
+    } else if (const auto* done = std::get_if<webhooks::Done>(&report.outcome)) {
+        news.kind = Kind::accepted;
+        news.learnt_deduplicates = done->deduplicates;
+    } else if (taken) {
+        return news;
+    } else if (std::holds_alternative<webhooks::Rejected>(report.outcome)) {
+        news.kind = Kind::accepted;
+        news.detail.clear();
+    } else if (const auto* overload = std::get_if<webhooks::Overload>(&report.outcome)) {
+        news.kind = Kind::overload;
+        news.retry_after = overload->retry_after;
+    } else if (std::holds_alternative<webhooks::EndpointFault>(report.outcome)) {
+        news.kind = Kind::fault;
+    }
+    return news;
+}
+
+/// The result that an answer carries; nullopt when it is none, or another execution's.
+std::optional<CallbackReceived> result_in(const webhooks::Done& done, const DeliveryReported& report,
+                                          const domain::ExecutionId& execution) {
+    auto callback = platform::parse_callback(done.callback);
+    if (!callback || (callback->execution_id && *callback->execution_id != execution)) return std::nullopt;
+    return CallbackReceived{report.attempt, *std::move(callback),
+                            std::string(platform::view(platform::sha256(done.callback))), done.callback};
+}
+
 void live_delivery(Draft& draft, const DeliveryReported& report) {
     Execution& row = draft.row();
     auto& attempt = *row.attempt;
     const bool taken_already = attempt.state == AttemptState::accepted;
-    const auto accept = [&](bool deduplicates) {
-        draft.decision().endpoint = EndpointNews{attempt.endpoint, EndpointNews::Kind::accepted, {}, {}, deduplicates};
+    const auto accept = [&] {
         if (taken_already) return;
         attempt.state = AttemptState::accepted;
         attempt.accepted_at = draft.now();
@@ -560,42 +593,27 @@ void live_delivery(Draft& draft, const DeliveryReported& report) {
         draft.tell(event::accepted, std::move(json));
     };
     const auto node = attempt.node;
-    const auto endpoint = attempt.endpoint;
-    const auto news = [&](EndpointNews::Kind kind, const std::string& detail, Duration wait) {
-        draft.decision().endpoint = EndpointNews{endpoint, kind, detail, wait, false};
-    };
 
     std::visit(
         [&](const auto& outcome) {
             using T = std::decay_t<decltype(outcome)>;
             if constexpr (std::is_same_v<T, webhooks::Accepted>) {
-                accept(outcome.deduplicates);
+                accept();
             } else if constexpr (std::is_same_v<T, webhooks::Done>) {
-                draft.decision().endpoint =
-                    EndpointNews{endpoint, EndpointNews::Kind::accepted, {}, {}, outcome.deduplicates};
-                auto callback = platform::parse_callback(outcome.callback);
-                if (!callback || (callback->execution_id && *callback->execution_id != row.id))
-                    return accept(outcome.deduplicates);
-                CallbackReceived received{attempt.id, *std::move(callback),
-                                          std::string(platform::view(platform::sha256(outcome.callback))),
-                                          outcome.callback};
-                live_callback(draft, received);
+                const auto received = result_in(outcome, report, row.id);
+                if (!received) return accept();
+                live_callback(draft, *received);
             } else if (taken_already) {
-                // It has called back already: what went wrong with the answer to our request no longer matters.
-                news(EndpointNews::Kind::trouble, std::string(webhooks::reason(report.outcome)), Duration{0});
+                return;
             } else if constexpr (std::is_same_v<T, webhooks::Transient>) {
-                news(EndpointNews::Kind::trouble, outcome.reason, Duration{0});
                 attempt.state = AttemptState::waiting_redelivery;
                 apply_recovery(draft, {FailureCause::delivery, outcome.retry_after, true}, "delivery_failed",
                                outcome.reason, {}, node, true);
             } else if constexpr (std::is_same_v<T, webhooks::Overload>) {
-                news(EndpointNews::Kind::overload, outcome.reason, outcome.retry_after);
                 wait_in_queue(draft, outcome.reason, draft.now() + outcome.retry_after, "overload");
             } else if constexpr (std::is_same_v<T, webhooks::EndpointFault>) {
-                news(EndpointNews::Kind::fault, outcome.reason, Duration{0});
                 wait_in_queue(draft, outcome.reason, draft.now() + std::chrono::seconds{5}, "fault");
             } else if constexpr (std::is_same_v<T, webhooks::Rejected>) {
-                news(EndpointNews::Kind::accepted, {}, Duration{0});
                 if (row.status == Status::retrying && !draft.move(Status::dispatching)) return;
                 draft.close_attempt("rejected", outcome.reason);
                 if (!draft.move(Status::dead)) return;
@@ -614,7 +632,6 @@ void live_delivery(Draft& draft, const DeliveryReported& report) {
                 draft.tell(event::dead, std::move(json));
                 draft.dead_letter(outcome.reason, node);
             } else if constexpr (std::is_same_v<T, webhooks::Unknown>) {
-                news(EndpointNews::Kind::trouble, outcome.reason, Duration{0});
                 unknown_outcome(draft, outcome.reason, report.deduplicates);
             }
         },
@@ -637,8 +654,15 @@ class Decider {
 
     void operator()(const DeliveryReported& report) {
         draft_.decision().deliveries.push_back(report.record);
-        if (!holds(report.attempt, report.fence) || row().attempt->state == AttemptState::waiting_redelivery) return;
-        live_delivery(draft_, report);
+        const bool live = row().attempt && row().attempt->id == report.attempt;
+        const bool taken = live && row().attempt->state == AttemptState::accepted;
+        if (live && row().attempt->fence == report.fence && row().attempt->state != AttemptState::waiting_redelivery) {
+            live_delivery(draft_, report);
+        } else if (const auto* done = std::get_if<webhooks::Done>(&report.outcome)) {
+            late_answer(report, *done, live);
+        }
+        // Whatever became of the execution, and also when the move was refused.
+        draft_.decision().endpoint = news_of(report, taken);
     }
 
     void operator()(const SendingBegun& begun) {
@@ -825,6 +849,15 @@ class Decider {
     Execution& row() { return draft_.row(); }
     bool holds(const domain::AttemptId& attempt, int fence) {
         return row().attempt && row().attempt->id == attempt && row().attempt->fence == fence;
+    }
+    /// A result in an answer is worth what the same callback would be: it says what has happened, for an attempt that
+    /// waits to be delivered again, or was closed by something else than a result.
+    void late_answer(const DeliveryReported& report, const webhooks::Done& done, bool live) {
+        const auto received = result_in(done, report, row().id);
+        if (!received) return;
+        if (live) return live_callback(draft_, *received);
+        const auto& found = draft_.at().found;
+        if (found && found->callback_sha256.empty()) closed_callback(draft_, *received);
     }
     void refuse_finished() {
         draft_.refuse(409, "execution-already-finished", "the execution is " + std::string(name(row().status)));

@@ -150,6 +150,7 @@ Task<void> Node::deliver_one(priority_queue::ClaimableExecution granted) {
     DeliveryReported done;
     done.attempt = attempt.id;
     done.fence = attempt.fence;
+    done.endpoint = attempt.endpoint;
     const auto where = target(row.lane, attempt.endpoint);
     if (!where) {
         done.outcome = webhooks::EndpointFault{"the endpoint was removed while the request was about to leave"};

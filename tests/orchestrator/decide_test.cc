@@ -15,6 +15,7 @@ namespace {
 
 using domain::AttemptState;
 using domain::CallbackStatus;
+using domain::Duration;
 using domain::Execution;
 using domain::Status;
 using domain::TimePoint;
@@ -84,12 +85,16 @@ class Story {
         received.callback = *platform::parse_callback(json);
         received.sha256 = sha.empty() ? json : sha;
         received.body = json;
-        std::optional<webhooks::FoundAttempt> found;
+        const auto which = received.attempt;
+        return happen(std::move(received), found(which));
+    }
+
+    std::optional<webhooks::FoundAttempt> found(const domain::AttemptId& attempt) const {
         for (const auto& each : closed)
-            if (each.attempt.id == received.attempt)
-                found = {each.execution, each.attempt.id,      each.attempt.number, each.opening,
-                         each.outcome,   each.callback_sha256, each.callback_answer};
-        return happen(std::move(received), found);
+            if (each.attempt.id == attempt)
+                return webhooks::FoundAttempt{each.execution, each.attempt.id,      each.attempt.number, each.opening,
+                                              each.outcome,   each.callback_sha256, each.callback_answer};
+        return std::nullopt;
     }
 
     Decision report(webhooks::DeliveryOutcome outcome, bool deduplicates = false,
@@ -97,6 +102,7 @@ class Story {
         DeliveryReported reported;
         reported.attempt = row.attempt->id;
         reported.fence = fence.value_or(row.attempt->fence);
+        reported.endpoint = row.attempt->endpoint;
         reported.outcome = std::move(outcome);
         reported.deduplicates = deduplicates;
         return happen(std::move(reported));
@@ -168,10 +174,70 @@ TEST(Decide, ACallbackMayComeBeforeTheTriggerWasAnswered) {
     DeliveryReported late;
     late.attempt = story.closed.back().attempt.id;
     late.fence = story.closed.back().attempt.fence;
-    late.outcome = kAccepted;
+    late.endpoint = story.closed.back().attempt.endpoint;
+    late.outcome = webhooks::Accepted{true};
     const auto decision = story.happen(late);
     EXPECT_FALSE(decision.changed);
     EXPECT_EQ(decision.deliveries.size(), 1U) << "but it is logged";
+    ASSERT_TRUE(decision.endpoint) << "and what it says about the endpoint counts";
+    EXPECT_EQ(decision.endpoint->kind, EndpointNews::Kind::accepted);
+    EXPECT_TRUE(decision.endpoint->learnt_deduplicates);
+}
+
+TEST(Decide, WhatAnAnswerSaysAboutTheEndpointCountsWhateverBecameOfTheExecution) {
+    using Kind = EndpointNews::Kind;
+    const std::vector<std::pair<webhooks::DeliveryOutcome, Kind>> outcomes{
+        {webhooks::Accepted{}, Kind::accepted},
+        {webhooks::Rejected{"no"}, Kind::accepted},
+        {webhooks::Transient{"500", {}}, Kind::trouble},
+        {webhooks::Unknown{"reset"}, Kind::trouble},
+        {webhooks::Overload{"429", seconds{9}}, Kind::overload},
+        {webhooks::EndpointFault{"404"}, Kind::fault}};
+    for (const auto& [outcome, kind] : outcomes) {
+        Story story;
+        story.grant();
+        DeliveryReported report;
+        report.attempt = story.row.attempt->id;
+        report.fence = story.row.attempt->fence;
+        report.endpoint = story.row.attempt->endpoint;
+        report.outcome = outcome;
+        story.happen(Cancel{"test", "not wanted"});
+        const auto decision = story.happen(report);
+        EXPECT_EQ(story.row.status, Status::cancelled);
+        ASSERT_TRUE(decision.endpoint);
+        EXPECT_EQ(decision.endpoint->kind, kind) << name(outcome);
+        if (kind == Kind::overload) EXPECT_EQ(decision.endpoint->retry_after, Duration{seconds{9}});
+    }
+}
+
+TEST(Decide, AResultInAnAnswerThatComesLateIsWorthACallback) {
+    for (const bool accept_late : {false, true}) {
+        Story story;
+        story.type.accept_late = accept_late;
+        story.row.max_retries = 0;
+        story.grant();
+        DeliveryReported report;
+        report.attempt = story.row.attempt->id;
+        report.fence = story.row.attempt->fence;
+        report.outcome = webhooks::Done{R"({"status":"completed","result_data":7})"};
+        story.now += minutes{6};
+        story.happen(DeadlinePassed{report.attempt});
+        ASSERT_EQ(story.row.status, Status::dead);
+        story.happen(report, story.found(report.attempt));
+        EXPECT_EQ(story.row.status, accept_late ? Status::completed : Status::dead);
+        EXPECT_EQ(story.refused.size(), accept_late ? 0U : 1U) << "kept as evidence, to be accepted by an operator";
+    }
+    // After a callback the answer has nothing to add.
+    Story story;
+    story.grant();
+    DeliveryReported report;
+    report.attempt = story.row.attempt->id;
+    report.fence = story.row.attempt->fence;
+    report.outcome = webhooks::Done{R"({"status":"failed"})"};
+    story.call_back(R"({"status":"completed"})");
+    story.happen(report, story.found(report.attempt));
+    EXPECT_EQ(story.row.status, Status::completed);
+    EXPECT_TRUE(story.refused.empty());
 }
 
 TEST(Decide, TheSameAgainIsAnsweredAsTheFirstWas) {
