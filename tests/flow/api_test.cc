@@ -225,6 +225,56 @@ TEST(Api, S08CancelAndCallbackAtOnceEndOnce) {
     ASSERT_TRUE(peer.wait_for(before + 2));
 }
 
+TEST(Api, S08CancellingAllInAnyOrderGivesBackEverySlot) {
+    HubFixture hub;
+    std::mutex guard;
+    std::set<std::string> held;  // at the peer, and not asked to be cancelled
+    std::set<std::string> unwanted;
+    std::size_t most = 0;
+    Peer peer([&](const Asked& asked) {
+        const std::lock_guard lock(guard);
+        if (asked.method == "POST" && !unwanted.contains(asked.execution_id())) held.insert(asked.execution_id());
+        most = std::max(most, held.size());
+        return Behaviour{};
+    });
+    hub.register_type("limited", peer.url(), {{"max_concurrency", 2}});
+    const unsigned seed = std::random_device{}();
+    std::mt19937 dice(seed);
+    for (int round = 0; round < 100; ++round) {
+        Json batch = Json::array();
+        for (int i = 0; i < 10; ++i) batch.push_back({{"workflow_type", "limited"}});
+        const auto made = hub.api("POST", "/v1/executions/batch", {{"executions", batch}}).json();
+        std::vector<std::string> ids;
+        for (const auto& each : made["executions"]) ids.push_back(each["execution_id"]);
+        ASSERT_EQ(ids.size(), 10U) << made.dump();
+        const auto started = [&](const std::vector<Asked>& asked) {
+            return std::count_if(asked.begin(), asked.end(), [&](const Asked& each) {
+                       return each.method == "POST" && std::count(ids.begin(), ids.end(), each.execution_id()) > 0;
+                   }) >= 2;
+        };
+        ASSERT_TRUE(peer.wait_until(started))
+            << "round " << round << ", seed " << seed << ": a slot was not given back";
+        std::shuffle(ids.begin(), ids.end(), dice);
+        std::vector<std::thread> threads;
+        for (std::size_t t = 0; t < 4; ++t)
+            threads.emplace_back([&, t] {
+                for (std::size_t i = t; i < ids.size(); i += 4) {
+                    {
+                        const std::lock_guard lock(guard);
+                        unwanted.insert(ids[i]);
+                        held.erase(ids[i]);
+                    }
+                    EXPECT_EQ(hub.api("POST", "/v1/executions/" + ids[i] + "/cancel").status, 200);
+                }
+            });
+        for (auto& thread : threads) thread.join();
+        ASSERT_EQ(hub.database.value("select count(*) from executions where timeout_at is not null"), "0")
+            << "round " << round << ", seed " << seed;
+        ASSERT_TRUE(hub.get("/v1/state")["active_executions"].empty()) << "round " << round << ", seed " << seed;
+    }
+    EXPECT_LE(most, 2U) << "seed " << seed;
+}
+
 TEST(Api, ListsHavePagesAndFilters) {
     HubFixture hub;
     hub.api("POST", "/v1/pause", {{"reason", "test"}});
