@@ -350,25 +350,6 @@ class Scanner {
         return true;
     }
 
-  public:
-    static void append_utf8(std::string& text, std::uint32_t point) {
-        if (point < 0x80) {
-            text += static_cast<char>(point);
-        } else if (point < 0x800) {
-            text += static_cast<char>(0xC0 | point >> 6);
-            text += static_cast<char>(0x80 | (point & 0x3F));
-        } else if (point < 0x10000) {
-            text += static_cast<char>(0xE0 | point >> 12);
-            text += static_cast<char>(0x80 | (point >> 6 & 0x3F));
-            text += static_cast<char>(0x80 | (point & 0x3F));
-        } else {
-            text += static_cast<char>(0xF0 | point >> 18);
-            text += static_cast<char>(0x80 | (point >> 12 & 0x3F));
-            text += static_cast<char>(0x80 | (point >> 6 & 0x3F));
-            text += static_cast<char>(0x80 | (point & 0x3F));
-        }
-    }
-
   private:
     std::string_view text_;
     std::string* out_;
@@ -605,7 +586,7 @@ std::string json_string(std::string_view value) {
                     point = 0x10000 + ((point - 0xD800) << 10) + (unit_at(i + 3) - 0xDC00);
                     i += 6;
                 }
-                Scanner::append_utf8(text, point);
+                append_utf8(text, point);
                 break;
             }
             default:
@@ -627,6 +608,24 @@ std::string pointer_token(std::string_view token) {
         }
     }
     return text;
+}
+
+void append_utf8(std::string& text, char32_t point) {
+    if (point < 0x80) {
+        text += static_cast<char>(point);
+    } else if (point < 0x800) {
+        text += static_cast<char>(0xC0 | point >> 6);
+        text += static_cast<char>(0x80 | (point & 0x3F));
+    } else if (point < 0x10000) {
+        text += static_cast<char>(0xE0 | point >> 12);
+        text += static_cast<char>(0x80 | (point >> 6 & 0x3F));
+        text += static_cast<char>(0x80 | (point & 0x3F));
+    } else {
+        text += static_cast<char>(0xF0 | point >> 18);
+        text += static_cast<char>(0x80 | (point >> 12 & 0x3F));
+        text += static_cast<char>(0x80 | (point >> 6 & 0x3F));
+        text += static_cast<char>(0x80 | (point & 0x3F));
+    }
 }
 
 std::string_view utf8_prefix(std::string_view text, std::size_t bytes) {

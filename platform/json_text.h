@@ -74,6 +74,9 @@ std::string json_string(std::string_view value);
 /// `token` as one step of a JSON pointer (~ and / escaped).
 std::string pointer_token(std::string_view token);
 
+/// Appends a character, which must not be half of a surrogate pair, as one to four bytes.
+void append_utf8(std::string& text, char32_t point);
+
 /// Cuts at a whole character, at most `bytes` long.
 std::string_view utf8_prefix(std::string_view text, std::size_t bytes);
 

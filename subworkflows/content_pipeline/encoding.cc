@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "platform/json_text.h"
 #include "subworkflows/content_pipeline/letters.h"
 
 namespace impresario::subworkflows::content_pipeline {
@@ -49,7 +50,7 @@ std::string from_latin(std::string_view bytes, bool ninth) {
         const auto byte = static_cast<unsigned char>(c);
         char32_t point = ninth ? latin9(byte) : byte;
         if (byte >= 0x80 && byte <= 0x9F) point = kWindows[byte - 0x80] ? kWindows[byte - 0x80] : kReplacement;
-        append(text, point);
+        platform::append_utf8(text, point);
     }
     return text;
 }
@@ -71,7 +72,7 @@ Text from_utf16(std::string_view bytes, bool big) {
         } else if (point >= 0xD800 && point <= 0xDFFF) {
             return domain::Fault{"is not text: UTF-16 with half a surrogate pair"};
         }
-        append(text, point);
+        platform::append_utf8(text, point);
     }
     return good(std::move(text));
 }

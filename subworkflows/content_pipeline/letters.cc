@@ -69,24 +69,6 @@ Letter letter_before(std::string_view text, std::size_t at) {
     return {kReplacement, 1};
 }
 
-void append(std::string& text, char32_t point) {
-    if (point < 0x80) {
-        text += static_cast<char>(point);
-    } else if (point < 0x800) {
-        text += static_cast<char>(0xC0 | point >> 6);
-        text += static_cast<char>(0x80 | (point & 0x3F));
-    } else if (point < 0x10000) {
-        text += static_cast<char>(0xE0 | point >> 12);
-        text += static_cast<char>(0x80 | (point >> 6 & 0x3F));
-        text += static_cast<char>(0x80 | (point & 0x3F));
-    } else {
-        text += static_cast<char>(0xF0 | point >> 18);
-        text += static_cast<char>(0x80 | (point >> 12 & 0x3F));
-        text += static_cast<char>(0x80 | (point >> 6 & 0x3F));
-        text += static_cast<char>(0x80 | (point & 0x3F));
-    }
-}
-
 bool is_letter(char32_t point) {
     if (point < 0x80) return (point >= 'a' && point <= 'z') || (point >= 'A' && point <= 'Z');
     return !within(std::begin(kNoLetters), std::end(kNoLetters), point);
@@ -139,7 +121,7 @@ std::string lower(std::string_view text) {
     made.reserve(text.size());
     for (std::size_t at = 0; at < text.size();) {
         const auto letter = letter_at(text, at);
-        append(made, lower(letter.point));
+        platform::append_utf8(made, lower(letter.point));
         at += letter.bytes;
     }
     return made;
@@ -159,7 +141,7 @@ std::string tidy(std::string_view text) {
             if (gap && !made.empty()) made += ' ';
             gap = false;
             if (letter.point == kReplacement) {
-                append(made, kReplacement);
+                platform::append_utf8(made, kReplacement);
             } else {
                 made += bytes;
             }

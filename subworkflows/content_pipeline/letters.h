@@ -21,7 +21,6 @@ struct Letter {
 Letter letter_at(std::string_view text, std::size_t at);
 /// The character that ends just before `text[at]`; `at` must be above 0.
 Letter letter_before(std::string_view text, std::size_t at);
-void append(std::string& text, char32_t point);
 
 /// Letters of any script, and marks that combine with them.
 bool is_letter(char32_t point);

@@ -1,5 +1,6 @@
 #include "subworkflows/content_pipeline/words.h"
 
+#include "platform/json_text.h"
 #include "subworkflows/content_pipeline/letters.h"
 
 namespace impresario::subworkflows::content_pipeline {
@@ -22,7 +23,7 @@ void each_word(std::string_view text, Found found) {
         }
         if (is_ideograph(letter.point)) {
             Word word;
-            if constexpr (Wanted) append(word.lower, letter.point);
+            if constexpr (Wanted) platform::append_utf8(word.lower, letter.point);
             word.joined = joined;
             found(std::move(word));
             joined = true;
@@ -57,7 +58,7 @@ void each_word(std::string_view text, Found found) {
             } else {
                 break;
             }
-            if constexpr (Wanted) append(word.lower, kept);
+            if constexpr (Wanted) platform::append_utf8(word.lower, kept);
             before = letter.point;
             at += letter.bytes;
         }
