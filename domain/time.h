@@ -21,6 +21,12 @@ inline TimePoint from_micros(std::int64_t value) { return TimePoint{Duration{val
 /// `at + by`, staying at kNever instead of overflowing.
 TimePoint saturating_add(TimePoint at, Duration by);
 
+/// Of two times that may be absent the earlier.
+inline std::optional<TimePoint> earlier(std::optional<TimePoint> a, std::optional<TimePoint> b) {
+    if (!a || (b && *b < *a)) return b;
+    return a;
+}
+
 /// RFC 3339 in UTC with microseconds: 2026-11-27T22:23:11.123456Z.
 std::string rfc3339(TimePoint at);
 

@@ -11,15 +11,6 @@ using domain::Lane;
 using domain::TimePoint;
 using priority_queue::Entry;
 
-namespace {
-
-std::optional<TimePoint> earlier(std::optional<TimePoint> a, std::optional<TimePoint> b) {
-    if (!a || (b && *b < *a)) return b;
-    return a;
-}
-
-}
-
 void Board::set_catalogue(subworkflows::CataloguePtr catalogue) {
     catalogue_ = std::move(catalogue);
     std::map<domain::EndpointId, EndpointState> endpoints;
@@ -123,8 +114,8 @@ void Board::observe(const Execution& row) {
     state.order.erase(row.id, row.priority, row.created_at);
     if (!row.holds_slot()) {
         remove_live(row.id);
-        next_due_ = earlier(next_due_, row.due_at);
-        due_meanwhile_ = earlier(due_meanwhile_, row.due_at);
+        next_due_ = domain::earlier(next_due_, row.due_at);
+        due_meanwhile_ = domain::earlier(due_meanwhile_, row.due_at);
         remember_gone(row.id, row.last_seq);
         return;
     }
@@ -162,7 +153,7 @@ void Board::observe(const Execution& row) {
     }
 }
 
-void Board::end_due_reading(std::optional<TimePoint> read) { next_due_ = earlier(read, due_meanwhile_); }
+void Board::end_due_reading(std::optional<TimePoint> read) { next_due_ = domain::earlier(read, due_meanwhile_); }
 
 void Board::expect(const priority_queue::LevelCount& level) {
     lane_state(level.lane).order.expect(level.priority, level.count);

@@ -28,8 +28,7 @@ Plan plan(PlanInput input, domain::TimePoint now) {
     std::vector<Runner> runners;
     runners.reserve(input.lanes.size());
     const auto note_opening = [&](const domain::Gate& gate) {
-        if (gate.opens_at && (!result.next_opening || *gate.opens_at < *result.next_opening))
-            result.next_opening = gate.opens_at;
+        result.next_opening = domain::earlier(result.next_opening, gate.opens_at);
     };
     for (const auto& lane : input.lanes) {
         auto closed = input.admission.closed({lane.lane, {}}, lane.limiters, now);
