@@ -656,7 +656,10 @@ class Decider {
         draft_.decision().deliveries.push_back(report.record);
         const bool live = row().attempt && row().attempt->id == report.attempt;
         const bool taken = live && row().attempt->state == AttemptState::accepted;
-        if (live && row().attempt->fence == report.fence && row().attempt->state != AttemptState::waiting_redelivery) {
+        // Who was taken for dead and was not knows what the others only wait to learn.
+        const bool told = live && (row().attempt->fence == report.fence ||
+                                   (row().attempt->state == AttemptState::unknown && row().attempt->fence == report.fence + 1));
+        if (told && row().attempt->state != AttemptState::waiting_redelivery) {
             live_delivery(draft_, report);
         } else if (const auto* done = std::get_if<webhooks::Done>(&report.outcome)) {
             late_answer(report, *done, live);
@@ -717,13 +720,16 @@ class Decider {
 
     void operator()(const BecameDue&) {
         if (!row().due_at || *row().due_at > draft_.now()) return;
-        if (row().awaits_decision()) {
-            row().due_at.reset();
-            return apply_recovery(draft_, {FailureCause::reported, std::nullopt, true}, "asked_by_sql",
-                                  "a retry was asked for by SQL", {}, std::nullopt, false);
-        }
+        // Whatever is decided, it is not due any more: a row that stayed so would be decided about without end.
         const auto due = *row().due_at;
         row().due_at.reset();
+        draft_.decision().changed = true;
+        if (row().awaits_decision())
+            return apply_recovery(draft_, {FailureCause::asked, std::nullopt, true}, "asked_by_sql",
+                                  "a retry was asked for by SQL", {}, std::nullopt, false);
+        const bool waits =
+            row().status == Status::queued || row().status == Status::retrying || row().status == Status::analyzing;
+        if (!waits) return;
         row().ready = true;
         row().ready_at = due;
         JsonWriter json = Draft::payload();

@@ -25,6 +25,7 @@ Recovery recover(const Failure& failure, const domain::RetryPolicy& policy, int 
             if (max_retries == 0) return GiveUp{Status::failed, "reported"};
             break;
         case FailureCause::delivery:
+        case FailureCause::asked:
             break;
     }
     return GiveUp{Status::dead, "attempts_exhausted"};

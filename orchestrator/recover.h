@@ -20,6 +20,8 @@ enum class FailureCause {
     timeout,
     /// Nobody knows what became of it.
     lost,
+    /// None: somebody asked for another try.
+    asked,
 };
 
 struct Failure {

@@ -522,6 +522,18 @@ TEST(Decide, AStaleFenceChangesNothing) {
     EXPECT_EQ(story.row.status, Status::dispatching);
 }
 
+TEST(Decide, ANodeThatWasTakenForDeadStillKnowsHowItsRequestEnded) {
+    Story story;
+    story.grant();
+    const int fence = story.row.attempt->fence;
+    story.happen(LeaseLost{story.row.attempt->id, fence, false});
+    ASSERT_EQ(story.row.attempt->state, AttemptState::unknown);
+    story.report(kAccepted, false, fence);
+    EXPECT_EQ(story.row.attempt->state, AttemptState::accepted);
+    EXPECT_EQ(story.row.status, Status::running);
+    EXPECT_EQ(story.row.reason, "");
+}
+
 TEST(Decide, ADyingNodeLeavesAnUnknownWhereItWasSending) {
     Story story;
     story.grant();
@@ -531,6 +543,43 @@ TEST(Decide, ADyingNodeLeavesAnUnknownWhereItWasSending) {
 }
 
 // Random stories: whatever happens in whatever order, the promises hold.
+TEST(Decide, WhatBecameDueIsDecidedOnce) {
+    // Every status a row may stand in (also by SQL), with and without tries left: afterwards it is not due any more,
+    // or later.
+    for (int status = 0; status < domain::kStatuses; ++status)
+        for (const int max_retries : {0, 2})
+            for (const std::string reason : {"", "sql"}) {
+                Story story;
+                story.row.status = static_cast<Status>(status);
+                story.row.max_retries = max_retries;
+                story.row.reason = reason;
+                story.row.ready = false;
+                story.row.due_at = kStart;
+                const std::string where =
+                    std::string(name(story.row.status)) + " " + std::to_string(max_retries) + " " + reason;
+                story.now += seconds{1};
+                story.happen(BecameDue{});
+                EXPECT_FALSE(story.row.due_at && *story.row.due_at <= story.now) << where;
+                EXPECT_NE(story.last_event(), domain::event::refused) << where;
+                if (story.row.ready) {
+                    EXPECT_TRUE(story.row.claimable()) << where;
+                }
+            }
+}
+
+TEST(Decide, ARetryAskedForBySqlWithoutTriesLeftIsADeadLetter) {
+    Story story;
+    story.row.status = Status::retrying;
+    story.row.reason = Execution::kAskedBySql;
+    story.row.ready = false;
+    story.row.due_at = kStart;
+    story.row.max_retries = 0;
+    story.happen(BecameDue{});
+    EXPECT_EQ(story.row.status, Status::dead);
+    EXPECT_EQ(story.row.reason, "attempts_exhausted");
+    EXPECT_TRUE(story.dead_letter);
+}
+
 TEST(Decide, KeepsItsPromisesThroughAnything) {
     for (std::uint32_t seed = 1; seed <= 2000; ++seed) {
         std::mt19937 dice(seed);

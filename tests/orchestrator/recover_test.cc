@@ -39,7 +39,9 @@ INSTANTIATE_TEST_SUITE_P(Table, Recoveries,
                                            Row{FailureCause::timeout, true, 1, 3, "retry"},
                                            Row{FailureCause::timeout, true, 3, 3, "dead timeout"},
                                            Row{FailureCause::lost, true, 0, 0, "dead lost"},
-                                           Row{FailureCause::lost, true, 0, 1, "retry"}));
+                                           Row{FailureCause::lost, true, 0, 1, "retry"},
+                                           Row{FailureCause::asked, true, 0, 1, "retry"},
+                                           Row{FailureCause::asked, true, 0, 0, "dead attempts_exhausted"}));
 
 TEST(Recover, WaitsByThePolicyAndAtLeastAsLongAsThePeerAsked) {
     const auto policy = *domain::named_retry_policy("master");
