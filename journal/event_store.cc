@@ -55,25 +55,31 @@ std::vector<StoredEvent> EventStore::stream(Tx& tx, const std::array<std::uint8_
     return events;
 }
 
-std::string EventStore::position(Tx& tx) const {
-    const auto rows = tx.exec(sql::feed_position);
-    return RowReader(rows, 0).text();
+FeedStart EventStore::begin_feed(Tx& tx) const {
+    const auto rows = tx.exec(sql::begin_feed);
+    RowReader row(rows, 0);
+    FeedStart start;
+    start.position = row.text();
+    start.begun = row.text();
+    return start;
 }
 
-Feed EventStore::feed(Tx& tx, const std::string& position, const domain::NodeId& reader, int most) const {
-    const auto rows = tx.exec(sql::feed_events, Params().add(position).add(reader).add(most + 1));
+Feed EventStore::feed(Tx& tx, const std::string& position, const std::string& begun, const domain::NodeId& reader,
+                      int most) const {
+    const auto rows = tx.exec(sql::feed_events, Params().add(position).add(reader).add(most + 1).add(begun));
     Feed feed;
+    feed.position = RowReader(rows, 0).text();
     feed.overflow = rows.size() > static_cast<std::size_t>(most);
-    feed.position = position;
     for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (rows.null(i, 1)) continue;
         RowReader row(rows, i);
+        row.skip();
+        row.skip();
         FeedEvent event;
-        event.event_id = row.integer();
         event.kind = row.text();
         event.stream = row.id<StreamId>().value;
         event.type = row.text();
         event.payload = row.text();
-        feed.position = row.text();
         feed.events.push_back(std::move(event));
     }
     return feed;

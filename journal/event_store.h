@@ -20,16 +20,21 @@ struct StoredEvent {
 };
 
 struct FeedEvent {
-    std::int64_t event_id = 0;
     std::string kind;
     std::array<std::uint8_t, 16> stream{};
     std::string type;
     std::string payload;
 };
 
+/// Where a feed begins: the snapshot, and the number below which every transaction had begun to write.
+struct FeedStart {
+    std::string position;
+    std::string begun;
+};
+
 struct Feed {
     std::vector<FeedEvent> events;
-    /// Where the next read begins: the oldest transaction that this one could not see.
+    /// Where the next read begins: the snapshot of this one, as text.
     std::string position;
     /// There were more than were asked for: the reader has fallen too far behind and must rebuild from the tables.
     bool overflow = false;
@@ -42,9 +47,11 @@ class EventStore {
     std::vector<StoredEvent> stream(platform::Tx& tx, const std::array<std::uint8_t, 16>& id, int after,
                                     int most) const;
 
-    /// Where a feed that begins now begins.
-    std::string position(platform::Tx& tx) const;
-    Feed feed(platform::Tx& tx, const std::string& position, const domain::NodeId& reader, int most) const;
+    /// A feed that begins now.
+    FeedStart begin_feed(platform::Tx& tx) const;
+    /// At most `most` events since `position`, without those that `reader` has begun to write since its feed `begun`.
+    Feed feed(platform::Tx& tx, const std::string& position, const std::string& begun, const domain::NodeId& reader,
+              int most) const;
 };
 
 }

@@ -123,7 +123,6 @@ void Board::observe(const Execution& row) {
     auto& live = live_[row.id];
     const bool fresh = live.lane.workflow_type.empty();
     if (!fresh) {
-        deadlines_.erase({live.deadline, row.id});
         if (in_flight_.erase(row.id) > 0)
             if (const auto endpoint = endpoints_.find(live.endpoint); endpoint != endpoints_.end())
                 --endpoint->second.in_flight;
@@ -135,10 +134,14 @@ void Board::observe(const Execution& row) {
     live.state = row.attempt->state;
     live.node = row.attempt->node;
     live.endpoint = row.attempt->endpoint;
-    live.deadline = row.timeout_at.value_or(domain::kNever);
     live.granted_at = row.attempt->granted_at;
     live.seq = row.last_seq;
-    deadlines_.insert({live.deadline, row.id});
+    const TimePoint timeout_at = row.timeout_at.value_or(domain::kNever);
+    // Whatever else the row says, a deadline that was put off stays so until the row has another.
+    if (fresh || live.timeout_at != timeout_at) {
+        live.timeout_at = timeout_at;
+        move_deadline(row.id, live, acted_on(timeout_at));
+    }
     if (live.in_flight()) {
         in_flight_.insert(row.id);
         if (const auto endpoint = endpoints_.find(live.endpoint); endpoint != endpoints_.end())
@@ -312,16 +315,20 @@ std::optional<TimePoint> Board::next_deadline() const {
     return deadlines_.begin()->first;
 }
 
-void Board::spare_deadlines(TimePoint from, TimePoint to, domain::Duration by) {
-    std::vector<std::pair<TimePoint, ExecutionId>> passed;
-    for (auto at = deadlines_.lower_bound({from, {}}); at != deadlines_.end() && at->first <= to; ++at)
-        passed.push_back(*at);
-    for (const auto& each : passed) {
-        deadlines_.erase(each);
-        auto& live = live_.at(each.second);
-        live.deadline = domain::saturating_add(each.first, by);
-        deadlines_.insert({live.deadline, each.second});
-    }
+void Board::move_deadline(const ExecutionId& id, Live& live, TimePoint to) {
+    deadlines_.erase({live.deadline, id});
+    live.deadline = to;
+    deadlines_.insert({live.deadline, id});
+}
+
+void Board::set_outage(std::optional<Outage> outage) {
+    if (outage_ == outage) return;
+    outage_ = outage;
+    for (auto& [id, live] : live_) move_deadline(id, live, std::max(live.deadline, acted_on(live.timeout_at)));
+}
+
+void Board::put_off_deadline(const ExecutionId& id, TimePoint until) {
+    if (const auto found = live_.find(id); found != live_.end()) move_deadline(id, found->second, until);
 }
 
 std::vector<Board::Passed> Board::passed_deadlines(TimePoint now, std::size_t most) const {

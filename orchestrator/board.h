@@ -13,6 +13,7 @@
 
 #include "domain/execution.h"
 #include "orchestrator/command.h"
+#include "orchestrator/outage.h"
 #include "orchestrator/plan.h"
 #include "priority_queue/order.h"
 #include "priority_queue/queue_store.h"
@@ -116,9 +117,10 @@ class Board {
     };
     std::vector<Lapsed> lapsed(const std::set<domain::NodeId>& alive, domain::TimePoint now,
                                domain::Duration patience) const;
-    /// Deadlines that passed between the two are acted on `by` later: the database was out of reach, and callbacks with
-    /// it (protocol R9).
-    void spare_deadlines(domain::TimePoint from, domain::TimePoint to, domain::Duration by);
+    /// Deadlines that passed in it are acted on later, those of rows still to come as well.
+    void set_outage(std::optional<Outage> outage);
+    /// The deadline of this one is acted on at `until`, unless the row is given another one.
+    void put_off_deadline(const domain::ExecutionId& id, domain::TimePoint until);
 
     const std::optional<domain::TimePoint>& next_due() const { return next_due_; }
     /// A reading of the earliest due row, between the two. It may be older than what is observed meanwhile, so it
@@ -155,7 +157,8 @@ class Board {
         domain::AttemptState state = domain::AttemptState::sending;
         domain::NodeId node;
         domain::EndpointId endpoint;
-        /// When it is acted on: the row's timeout_at, or later where it was spared.
+        domain::TimePoint timeout_at;
+        /// When that is acted on: then, or later where it was put off.
         domain::TimePoint deadline;
         domain::TimePoint granted_at;
         int seq = 0;
@@ -179,6 +182,10 @@ class Board {
         return catalogue_ ? catalogue_->find(lane) : nullptr;
     }
     int free_slots(const domain::Lane& lane, const LaneState& state, const std::string& key) const;
+    domain::TimePoint acted_on(domain::TimePoint timeout_at) const {
+        return outage_ ? outage_->acted_on(timeout_at) : timeout_at;
+    }
+    void move_deadline(const domain::ExecutionId& id, Live& live, domain::TimePoint to);
     bool stale(const domain::ExecutionId& id, const domain::Lane& lane, int seq) const;
     void remove_live(const domain::ExecutionId& id);
     void remember_gone(const domain::ExecutionId& id, int seq);
@@ -195,6 +202,7 @@ class Board {
     std::unordered_map<domain::ExecutionId, Gone> gone_;
     std::vector<std::pair<std::uint64_t, domain::ExecutionId>> gone_order_;
     std::set<domain::ExecutionId> parents_;
+    std::optional<Outage> outage_;
     std::optional<domain::TimePoint> next_due_;
     std::optional<domain::TimePoint> due_meanwhile_;
 };

@@ -32,7 +32,7 @@ constexpr Duration kStatusPatience = seconds{30};
 }
 
 Hub::Hub(Node& node, HubSettings settings)
-    : node_(node), settings_(settings), wakeup_(node.executor()), machine_(node.clock().now()) {
+    : node_(node), settings_(settings), wakeup_(node.executor()), renewal_(node.executor()), machine_(node.clock().now()) {
     node_.on_row = [this](const Execution& row) {
         if (!board_) return;
         board_->observe(row);
@@ -55,6 +55,11 @@ Hub::Hub(Node& node, HubSettings settings)
 void Hub::hint(const std::string& payload) {
     if (payload == "grants") node_.grants_hint();
     if (payload == "catalogue") node_.catalogue_hint();
+    if (payload.empty()) {
+        // A new listening session: others must not miss the old one for long.
+        node_.heartbeat_hint();
+        renewal_.signal();
+    }
     feed_hinted_ = true;
     wake();
 }
@@ -102,6 +107,7 @@ Task<void> Hub::run() {
 Task<void> Hub::stop() {
     stopping_ = true;
     wake();
+    renewal_.signal();
     while (running_) co_await platform::pause_for(milliseconds{5});
     if (!lead_) co_return;
     const auto epoch = *lead_;
@@ -124,7 +130,6 @@ void Hub::step_down(const char* why) {
     board_.reset();
     recorded_gates_.clear();
     pending_gates_.clear();
-    feed_seen_.clear();
     status_asked_.clear();
 }
 
@@ -132,30 +137,25 @@ Task<bool> Hub::try_lead() {
     if (node_.draining()) co_return false;
     const auto id = node_.id();
     const int pid = node_.backend_pid();
-    const int lease = static_cast<int>(node_.settings().lease.count());
-    auto asked_chance = node_.database().read([id](Tx& tx) { return SchedulerStore().lead_to_be_had(tx, id); });
-    const bool chance = co_await std::move(asked_chance);
-    if (!chance) co_return false;
+    const auto lease = node_.settings().lease;
+    auto asked_row = node_.database().read([](Tx& tx) { return SchedulerStore().look(tx); });
+    const auto row = co_await std::move(asked_row);
+    const bool gone = row.node && leader_presence_.gone(*row.node, row.session, row.session_missing, steady_clock::now());
+    const int missed = gone ? row.session : 0;
+    if (!row.to_be_had(id, missed)) co_return false;
     // Committed before anything is loaded: the load is a new snapshot (protocol R2).
-    auto asked_lead = node_.database().transact([=](Tx& tx) { return SchedulerStore().take_lead(tx, id, pid, lease); });
+    auto asked_lead =
+        node_.database().transact([=](Tx& tx) { return SchedulerStore().take_lead(tx, id, pid, lease, missed); });
     const auto lead = co_await std::move(asked_lead);
     if (!lead) co_return false;
     lead_ = lead->epoch;
-    contact_ = steady_clock::now();
-    no_takeover_before_.reset();
+    outage_ = lead->outage;
     const auto operation = node_.operations().begin();
     board_ = std::make_unique<Board>(node_.operations());
+    board_->set_outage(outage_);
     machine_ = StateMachine(lead->now);
     shown_moves_ = -1;
     co_await load();
-    if (lead->renewed_before) {
-        // While nobody could be reached, nobody could call back either (protocol R9).
-        const Duration gap = lead->now - *lead->renewed_before;
-        if (gap > node_.settings().lease / 2) {
-            board_->spare_deadlines(*lead->renewed_before, lead->now, gap + seconds{30});
-            no_takeover_before_ = steady_clock::now() + node_.settings().lease;
-        }
-    }
     node_.record_event(domain::event::node_leads, "{\"epoch\":" + std::to_string(*lead_) + "}");
     log::info("scheduler", {{"epoch", *lead_}, {"waiting", board_->waiting()}, {"live", board_->live()}});
     co_return true;
@@ -164,13 +164,13 @@ Task<bool> Hub::try_lead() {
 /// Memory from the tables. What commits meanwhile is observed as it comes; older readings change nothing.
 Task<void> Hub::load() {
     struct Loaded {
-        std::string position;
+        journal::FeedStart feed;
         std::vector<priority_queue::LevelCount> levels;
         std::vector<priority_queue::LockedExecution> rows;
         std::vector<priority_queue::LockedExecution> gated;
         std::optional<TimePoint> next_due;
         std::vector<RecordedGate> gates;
-        std::map<domain::NodeId, bool> alive;
+        std::vector<NodeSeen> alive;
     };
     co_await node_.refresh_catalogue();
     board_->set_catalogue(node_.catalogue());
@@ -178,7 +178,7 @@ Task<void> Hub::load() {
     auto asked_loaded = node_.database().transact([](Tx& tx) {
         // The feed begins before what is loaded: a little is read twice, nothing is missed.
         Loaded all;
-        all.position = journal::EventStore().position(tx);
+        all.feed = journal::EventStore().begin_feed(tx);
         const priority_queue::QueueStore queue;
         all.levels = queue.count_levels(tx);
         all.rows = queue.load_unsettled(tx);
@@ -190,16 +190,15 @@ Task<void> Hub::load() {
     });
     const auto loaded = co_await std::move(asked_loaded);
     if (!board_) throw platform::DatabaseUnavailable("stepped down while loading");
-    feed_position_ = loaded.position;
-    feed_seen_.clear();
+    feed_position_ = loaded.feed.position;
+    feed_begun_ = loaded.feed.begun;
     feed_hinted_ = true;
     for (const auto& row : loaded.rows) board_->observe(row.execution);
     for (const auto& row : loaded.gated) board_->observe(row.execution);
     for (const auto& level : loaded.levels) board_->expect(level);
     board_->end_due_reading(loaded.next_due);
     for (const auto& gate : loaded.gates) recorded_gates_[gate.lane] = gate;
-    alive_ = loaded.alive;
-    alive_read_at_ = steady_clock::now();
+    see_alive(loaded.alive);
     co_await refill_levels();
     // Partial results whose last child ended while nobody led.
     std::vector<Command> commands;
@@ -227,33 +226,39 @@ Task<void> Hub::refill_levels() {
 
 Task<void> Hub::keep_lead() {
     while (!stopping_) {
-        co_await platform::pause_for(node_.settings().heartbeat);
+        co_await renewal_.wait(node_.settings().heartbeat);
         if (!lead_ || stopping_) continue;
         const auto epoch = *lead_;
         const int pid = node_.backend_pid();
-        bool kept = true;
+        std::optional<Lead> kept;
         try {
-            auto asked_kept = node_.database().transact(
-                [epoch, id = node_.id(), pid, lease = static_cast<int>(node_.settings().lease.count())](Tx& tx) {
-                    return SchedulerStore().renew(tx, epoch, id, pid, lease);
-                });
+            auto asked_kept = node_.database().transact([epoch, id = node_.id(), pid, lease = node_.settings().lease](
+                                                            Tx& tx) { return SchedulerStore().renew(tx, epoch, id, pid, lease); });
             kept = co_await std::move(asked_kept);
-            if (lead_ == epoch && kept) {
-                const auto now = steady_clock::now();
-                const auto gap = now - contact_;
-                contact_ = now;
-                if (gap > node_.settings().lease / 2 && board_) {
-                    no_takeover_before_ = now + node_.settings().lease;
-                    const auto length = std::chrono::duration_cast<Duration>(gap);
-                    const auto until = node_.clock().now();
-                    board_->spare_deadlines(until - length, until, length + seconds{30});
-                }
-            }
         } catch (const std::exception&) {
             // Trying again before the lease ends; if it does, the fence decides.
+            continue;
         }
-        if (!kept && lead_ == epoch) rebuild();
+        if (lead_ != epoch) continue;
+        if (!kept) {
+            rebuild();
+            continue;
+        }
+        outage_ = kept->outage;
+        if (board_) board_->set_outage(outage_);
     }
+}
+
+/// A node that seems to have gone is not believed to be there, but given nothing either until that is certain.
+void Hub::see_alive(const std::vector<NodeSeen>& nodes) {
+    alive_.clear();
+    const auto now = steady_clock::now();
+    for (const auto& each : nodes) {
+        if (presence_.gone(each.node, each.session, each.session_missing, now)) continue;
+        alive_[each.node] = each.takes_work && !each.session_missing;
+    }
+    alive_[node_.id()] = !node_.draining();
+    alive_read_at_ = now;
 }
 
 Task<void> Hub::run_commands(std::vector<Command> commands) {
@@ -284,13 +289,13 @@ Task<void> Hub::read_feed() {
         journal::Feed feed;
         std::vector<priority_queue::LockedExecution> rows;
     };
-    const auto seen = std::make_shared<const std::set<std::int64_t>>(feed_seen_);
-    auto asked_read = node_.database().transact([position = feed_position_, id = node_.id(), seen](Tx& tx) {
+    auto asked_read = node_.database().transact([position = feed_position_, begun = feed_begun_, id = node_.id()](Tx& tx) {
         Read result;
-        result.feed = journal::EventStore().feed(tx, position, id, kMostFeed);
+        result.feed = journal::EventStore().feed(tx, position, begun, id, kMostFeed);
+        if (result.feed.overflow) return result;
         std::set<ExecutionId> ids;
         for (const auto& event : result.feed.events)
-            if (event.kind == "execution" && !seen->contains(event.event_id)) ids.insert(ExecutionId{event.stream});
+            if (event.kind == "execution") ids.insert(ExecutionId{event.stream});
         if (!ids.empty()) result.rows = priority_queue::QueueStore().read(tx, {ids.begin(), ids.end()});
         return result;
     });
@@ -302,12 +307,7 @@ Task<void> Hub::read_feed() {
         co_return;
     }
     feed_position_ = read.feed.position;
-    std::set<std::int64_t> now_seen;
-    std::size_t fresh = 0;
     for (const auto& event : read.feed.events) {
-        now_seen.insert(event.event_id);
-        if (seen->contains(event.event_id)) continue;
-        ++fresh;
         if (event.type == domain::event::deferred || event.type == domain::event::accepted) {
             // News about an endpoint from the node that asked it.
             const auto endpoint = platform::json_member(event.payload, "endpoint_id");
@@ -326,8 +326,7 @@ Task<void> Hub::read_feed() {
             board_->endpoint_news(news, node_.clock().now());
         }
     }
-    feed_seen_ = std::move(now_seen);
-    node_.probe().feed_events(fresh);
+    node_.probe().feed_events(read.feed.events.size());
     std::vector<Command> parents;
     for (const auto& row : read.rows) {
         board_->observe(row.execution);
@@ -371,20 +370,18 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
         // Nobody knows whether it began: where somebody can be asked, ask before trying anew.
         if (passed.state == domain::AttemptState::unknown && status_asked_.insert(passed.attempt).second &&
             node_.ask_status(passed.execution, passed.attempt, passed.lane, passed.endpoint)) {
-            board_->spare_deadlines(now - std::chrono::hours{1}, now, kStatusPatience);
+            board_->put_off_deadline(passed.execution, now + kStatusPatience);
             continue;
         }
         commands.push_back(node_.command(passed.execution, DeadlinePassed{passed.attempt}));
         ++failures;
     }
-    const auto steady = steady_clock::now();
-    if (steady - alive_read_at_ > milliseconds{1000}) {
-        alive_read_at_ = steady;
+    if (steady_clock::now() - alive_read_at_ > milliseconds{1000}) {
         auto asked_alive = node_.database().read([](Tx& tx) { return SchedulerStore().alive(tx); });
-        alive_ = co_await std::move(asked_alive);
+        const auto seen = co_await std::move(asked_alive);
+        see_alive(seen);
         if (!board_) co_return 0;
-        alive_[node_.id()] = !node_.draining();
-        if (!no_takeover_before_ || steady >= *no_takeover_before_) {
+        if (!outage_ || now >= outage_->no_takeover_before(node_.settings().lease)) {
             std::set<domain::NodeId> alive;
             for (const auto& [id, takes] : alive_) alive.insert(id);
             for (const auto& lapsed : board_->lapsed(alive, now, settings_.grant_patience)) {
@@ -642,7 +639,6 @@ Task<bool> Hub::grant(Plan planned, TimePoint now) {
             return result;
         });
     const auto applied = co_await std::move(asked_applied);
-    contact_ = steady_clock::now();
     if (!board_) co_return false;
 
     for (const auto& row : applied.rows) board_->observe(row);

@@ -8,6 +8,7 @@
 
 #include "orchestrator/board.h"
 #include "orchestrator/node.h"
+#include "orchestrator/presence.h"
 #include "orchestrator/state_machine.h"
 
 namespace impresario::orchestrator {
@@ -60,6 +61,7 @@ class Hub {
     platform::Task<bool> try_lead();
     platform::Task<void> load();
     platform::Task<void> keep_lead();
+    void see_alive(const std::vector<NodeSeen>& nodes);
     void step_down(const char* why);
     platform::Task<void> refill_levels();
     platform::Task<void> read_feed();
@@ -78,6 +80,7 @@ class Hub {
     Node& node_;
     HubSettings settings_;
     platform::Wakeup wakeup_;
+    platform::Wakeup renewal_;
     std::optional<std::int64_t> lead_;
     std::unique_ptr<Board> board_;
     StateMachine machine_;
@@ -85,16 +88,20 @@ class Hub {
     std::chrono::steady_clock::time_point shown_at_{};
     std::optional<domain::TimePoint> last_execution_;
     std::string feed_position_;
-    std::set<std::int64_t> feed_seen_;
+    /// Where the feed of this scheduler began.
+    std::string feed_begun_;
     std::chrono::steady_clock::time_point feed_read_at_{};
     bool feed_hinted_ = false;
+    /// Nodes that are there; true: takes new work.
     std::map<domain::NodeId, bool> alive_;
     std::map<domain::NodeId, int> given_;
     std::chrono::steady_clock::time_point alive_read_at_{};
     std::chrono::steady_clock::time_point scanned_at_{};
-    /// The last time the database answered this scheduler (protocol R9).
-    std::chrono::steady_clock::time_point contact_{};
-    std::optional<std::chrono::steady_clock::time_point> no_takeover_before_;
+    /// The last time out of the database's reach, as the scheduler's row says (protocol R9).
+    std::optional<Outage> outage_;
+    /// Losing leadership for nothing costs a start from the tables, losing a node for nothing costs work in doubt.
+    Presence leader_presence_{std::chrono::seconds{1}};
+    Presence presence_{std::chrono::seconds{2}};
     std::map<domain::Lane, RecordedGate> recorded_gates_;
     std::map<domain::Lane, std::pair<domain::Gate, domain::TimePoint>> pending_gates_;
     std::optional<domain::TimePoint> next_opening_;

@@ -40,7 +40,8 @@ Node::Node(NodeParts parts, NodeSettings settings)
                   }
           }),
       grants_wakeup_(parts.executor),
-      catalogue_wakeup_(parts.executor) {}
+      catalogue_wakeup_(parts.executor),
+      heartbeat_wakeup_(parts.executor) {}
 
 Command Node::command(ExecutionId execution, Happening happening, std::optional<std::string> organization_id) {
     return Command{execution, std::move(happening), parts_.dice.unit(), catalogue_, std::move(organization_id)};
@@ -388,7 +389,7 @@ Task<void> Node::heartbeat_loop() {
         } catch (const std::exception&) {
             well = false;
         }
-        co_await platform::pause_for(well ? settings_.heartbeat : milliseconds{500});
+        co_await heartbeat_wakeup_.wait(well ? settings_.heartbeat : milliseconds{500});
     }
 }
 
@@ -444,6 +445,7 @@ Task<void> Node::drain() {
     stopped_ = true;
     grants_wakeup_.signal();
     catalogue_wakeup_.signal();
+    heartbeat_wakeup_.signal();
     try {
         auto leaving = parts_.database.transact([id = id_](Tx& tx) { SchedulerStore().leave(tx, id); });
         co_await std::move(leaving);

@@ -103,6 +103,7 @@ class Node {
     std::size_t clients_waiting() const;
     void grants_hint() { grants_wakeup_.signal(); }
     void catalogue_hint() { catalogue_wakeup_.signal(); }
+    void heartbeat_hint() { heartbeat_wakeup_.signal(); }
     /// Other nodes are told that there is something in the tables: one NOTIFY for all that happens within 10 ms.
     void notify_others(const std::string& what);
 
@@ -148,6 +149,7 @@ class Node {
     const platform::Listener* listener_ = nullptr;
     platform::Wakeup grants_wakeup_;
     platform::Wakeup catalogue_wakeup_;
+    platform::Wakeup heartbeat_wakeup_;
     bool notice_planned_ = false;
     std::set<std::string> pending_notices_;
     std::unordered_map<domain::ExecutionId, std::vector<std::shared_ptr<platform::asio::steady_timer>>> waiters_;

@@ -12,34 +12,54 @@ using platform::Tx;
 
 namespace {
 Params& add_pid(Params& params, int backend_pid) { return backend_pid == 0 ? params.null() : params.add(backend_pid); }
+
+Params& add_outage(Params& params, const std::optional<Outage>& outage) {
+    if (!outage) return params.null().null().null();
+    return params.add(outage->from).add(outage->until).add(static_cast<std::int64_t>(outage->length.count()));
 }
 
-bool SchedulerStore::lead_to_be_had(Tx& tx, const domain::NodeId& node) const {
-    const auto rows = tx.exec(sql::look_at_scheduler, Params().add(node));
-    return RowReader(rows, 0).flag();
+/// The columns of scheduler_columns.inc, in its order.
+SchedulerRow read_scheduler(const platform::Rows& rows) {
+    RowReader row(rows, 0);
+    SchedulerRow read;
+    read.epoch = row.integer();
+    read.node = row.maybe_id<domain::NodeId>();
+    read.session = static_cast<int>(row.maybe_integer().value_or(0));
+    read.session_missing = row.flag();
+    read.renewed_at = row.maybe_time();
+    read.lease_over = row.flag();
+    const auto from = row.maybe_time();
+    const auto until = row.maybe_time();
+    const auto length = row.maybe_integer();
+    if (from && until && length) read.outage = Outage{*from, *until, domain::Duration{*length}};
+    read.now = row.time();
+    return read;
 }
+}
+
+SchedulerRow SchedulerStore::look(Tx& tx) const { return read_scheduler(tx.exec(sql::look_at_scheduler)); }
 
 std::optional<Lead> SchedulerStore::take_lead(Tx& tx, const domain::NodeId& node, int backend_pid,
-                                              int lease_seconds) const {
+                                              std::chrono::seconds lease, int missed_session) const {
+    const auto row = read_scheduler(tx.exec(sql::lock_scheduler));
+    if (!row.to_be_had(node, missed_session)) return std::nullopt;
+    const auto outage = outage_after(row.outage, row.renewed_at, row.now, lease);
     Params params;
     params.add(node);
-    add_pid(params, backend_pid).add(lease_seconds);
-    const auto rows = tx.exec(sql::take_lead, params);
-    if (rows.empty()) return std::nullopt;
-    RowReader row(rows, 0);
-    Lead lead;
-    lead.epoch = row.integer();
-    lead.renewed_before = row.maybe_time();
-    lead.now = row.time();
-    return lead;
+    add_pid(params, backend_pid).add(static_cast<std::int64_t>(lease.count()));
+    const auto taken = tx.exec(sql::take_lead, add_outage(params, outage));
+    return Lead{RowReader(taken, 0).integer(), outage, row.now};
 }
 
-bool SchedulerStore::renew(Tx& tx, std::int64_t epoch, const domain::NodeId& node, int backend_pid,
-                           int lease_seconds) const {
+std::optional<Lead> SchedulerStore::renew(Tx& tx, std::int64_t epoch, const domain::NodeId& node, int backend_pid,
+                                          std::chrono::seconds lease) const {
+    const auto row = read_scheduler(tx.exec(sql::lock_scheduler));
+    if (row.epoch != epoch || row.node != node) return std::nullopt;
+    const auto outage = outage_after(row.outage, row.renewed_at, row.now, lease);
     Params params;
-    params.add(epoch).add(node);
-    add_pid(params, backend_pid).add(lease_seconds);
-    return tx.exec(sql::renew_lead, params).affected() == 1;
+    add_pid(params, backend_pid).add(static_cast<std::int64_t>(lease.count()));
+    tx.exec(sql::renew_lead, add_outage(params, outage));
+    return Lead{epoch, outage, row.now};
 }
 
 void SchedulerStore::resign(Tx& tx, std::int64_t epoch, const domain::NodeId& node) const {
@@ -68,13 +88,17 @@ std::optional<int> SchedulerStore::next_node_seq(Tx& tx, const domain::NodeId& n
 
 void SchedulerStore::leave(Tx& tx, const domain::NodeId& node) const { tx.exec(sql::leave, Params().add(node)); }
 
-std::map<domain::NodeId, bool> SchedulerStore::alive(Tx& tx) const {
+std::vector<NodeSeen> SchedulerStore::alive(Tx& tx) const {
     const auto rows = tx.exec(sql::alive_nodes);
-    std::map<domain::NodeId, bool> alive;
+    std::vector<NodeSeen> alive;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         RowReader row(rows, i);
-        const auto node = row.id<domain::NodeId>();
-        alive[node] = row.view() == "delivering";
+        NodeSeen each;
+        each.node = row.id<domain::NodeId>();
+        each.takes_work = row.view() == "delivering";
+        each.session = static_cast<int>(row.maybe_integer().value_or(0));
+        each.session_missing = row.flag();
+        alive.push_back(each);
     }
     return alive;
 }

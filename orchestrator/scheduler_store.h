@@ -1,15 +1,14 @@
 #pragma once
 // Leadership, nodes, lane gates and the hub's state in the database. Borrows a transaction. Stateless; any thread.
 
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "domain/gate.h"
 #include "domain/id.h"
 #include "domain/lane.h"
+#include "orchestrator/outage.h"
 #include "platform/sql.h"
 
 namespace impresario::orchestrator {
@@ -19,11 +18,37 @@ struct Fenced : std::runtime_error {
     Fenced() : std::runtime_error("another node has become scheduler") {}
 };
 
+/// The row that leadership is (protocol R1).
+struct SchedulerRow {
+    std::int64_t epoch = 0;
+    std::optional<domain::NodeId> node;
+    /// The session the leader listens with; 0: none is known.
+    int session = 0;
+    bool session_missing = false;
+    std::optional<domain::TimePoint> renewed_at;
+    bool lease_over = false;
+    std::optional<Outage> outage;
+    domain::TimePoint now;
+
+    /// Whether `node` may lead: the lease has run out or was its own, or the session that it has seen missing long
+    /// enough still is (then hardly anything of the leader can commit any more; the epoch fences the rest).
+    bool to_be_had(const domain::NodeId& by, int missed_session) const {
+        return lease_over || node == by || (session_missing && session == missed_session);
+    }
+};
+
 struct Lead {
     std::int64_t epoch = 0;
-    /// How long nobody renewed before.
-    std::optional<domain::TimePoint> renewed_before;
+    std::optional<Outage> outage;
     domain::TimePoint now;
+};
+
+/// A node whose lease lasts.
+struct NodeSeen {
+    domain::NodeId node;
+    bool takes_work = false;
+    int session = 0;
+    bool session_missing = false;
 };
 
 struct NodeView {
@@ -57,12 +82,13 @@ struct RecordedGate {
 
 class SchedulerStore {
   public:
-    bool lead_to_be_had(platform::Tx& tx, const domain::NodeId& node) const;
+    SchedulerRow look(platform::Tx& tx) const;
+    /// nullopt: it is not to be had. `missed_session` as in SchedulerRow::to_be_had.
     std::optional<Lead> take_lead(platform::Tx& tx, const domain::NodeId& node, int backend_pid,
-                                  int lease_seconds) const;
-    /// False: it has passed to another.
-    bool renew(platform::Tx& tx, std::int64_t epoch, const domain::NodeId& node, int backend_pid,
-               int lease_seconds) const;
+                                  std::chrono::seconds lease, int missed_session) const;
+    /// The lead as it goes on; nullopt: it has passed to another.
+    std::optional<Lead> renew(platform::Tx& tx, std::int64_t epoch, const domain::NodeId& node, int backend_pid,
+                              std::chrono::seconds lease) const;
     void resign(platform::Tx& tx, std::int64_t epoch, const domain::NodeId& node) const;
     /// Throws Fenced.
     domain::TimePoint fence(platform::Tx& tx, std::int64_t epoch, const domain::NodeId& node) const;
@@ -72,8 +98,7 @@ class SchedulerStore {
     /// The next number of a node's stream; nullopt before its first heartbeat.
     std::optional<int> next_node_seq(platform::Tx& tx, const domain::NodeId& node) const;
     void leave(platform::Tx& tx, const domain::NodeId& node) const;
-    /// Alive nodes; true: takes new work.
-    std::map<domain::NodeId, bool> alive(platform::Tx& tx) const;
+    std::vector<NodeSeen> alive(platform::Tx& tx) const;
     std::vector<NodeView> nodes(platform::Tx& tx) const;
     void forget_nodes(platform::Tx& tx) const;
 

@@ -50,9 +50,12 @@ void Listener::run() {
                 }
             }
         } catch (const std::exception& e) {
-            if (hearing_.exchange(false))
-                log::warn("listening connection lost", {{"error", e.what()}, {"next", "polling until it is back"}});
             backend_pid_ = 0;
+            if (hearing_.exchange(false)) {
+                log::warn("listening connection lost", {{"error", e.what()}, {"next", "polling until it is back"}});
+                // At once: others take a session that stays away for the end of the process.
+                continue;
+            }
             for (int i = 0; i < 5 && !stopping_; ++i) std::this_thread::sleep_for(milliseconds{100});
         }
     }

@@ -1,6 +1,3 @@
--- A node is there while its lease lasts and its session exists; one whose session has just been replaced is given two
--- seconds to say so.
-select node, state from nodes n
-where n.lease_until > clock_timestamp()
-  and (n.backend_pid is null or n.heartbeat_at > clock_timestamp() - interval '2 seconds'
-       or exists (select from pg_stat_activity a where a.pid = n.backend_pid))
+-- A node is there while its lease lasts; whether the session it listened with still exists is said beside it.
+select node, state, backend_pid, backend_pid is not null and not exists (select from pg_stat_activity a where a.pid = n.backend_pid)
+from nodes n where n.lease_until > clock_timestamp()

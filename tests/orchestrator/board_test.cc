@@ -98,6 +98,42 @@ TEST(Board, WhatBecomesDueDuringAReadingIsNotForgotten) {
     EXPECT_EQ(board.next_due(), kStart + seconds{35});
 }
 
+Execution sending(int n, int seq, TimePoint timeout_at) {
+    Execution row = waiting(n);
+    row.ready = false;
+    row.status = Status::dispatching;
+    row.attempt = domain::LiveAttempt{};
+    row.attempt->state = AttemptState::sending;
+    row.timeout_at = timeout_at;
+    row.last_seq = seq;
+    return row;
+}
+
+TEST(Board, ADeadlineThatWasSparedStaysSoWhateverElseTheRowSays) {
+    Operations operations;
+    Board board(operations);
+    board.set_catalogue(catalogue());
+    const TimePoint passed = kStart + seconds{10};
+    board.observe(sending(1, 2, passed));
+    board.set_outage(Outage{kStart, kStart + seconds{60}, seconds{60}});
+    EXPECT_EQ(board.next_deadline(), kStart + seconds{100});
+    // The answer to its request is recorded once the database is back: a newer reading with the same deadline.
+    Execution accepted = sending(1, 3, passed);
+    accepted.status = Status::running;
+    accepted.attempt->state = AttemptState::accepted;
+    board.observe(accepted);
+    EXPECT_EQ(board.next_deadline(), kStart + seconds{100});
+    // One that is only read now, and one that is asked at its status URL.
+    board.observe(sending(2, 2, passed + seconds{1}));
+    board.put_off_deadline(waiting(2).id, kStart + seconds{500});
+    board.observe(sending(2, 3, passed + seconds{1}));
+    EXPECT_TRUE(board.passed_deadlines(kStart + seconds{99}, 10).empty());
+    EXPECT_EQ(board.passed_deadlines(kStart + seconds{100}, 10).size(), 1U);
+    // A heartbeat gives it another one.
+    board.observe(sending(2, 4, kStart + seconds{90}));
+    EXPECT_EQ(board.next_deadline(), kStart + seconds{90});
+}
+
 TEST(Board, AnOlderReadingOfWhatHasEndedDoesNotBringItBack) {
     Operations operations;
     Board board(operations);

@@ -1,1 +1,0 @@
-select pg_snapshot_xmin(pg_current_snapshot())
