@@ -145,7 +145,7 @@ platform::Task<platform::HttpResponse> Api::answer(const Route& route, Call call
                           "the database went away during the commit; it may have happened. Send it again, with the "
                           "same Idempotency-Key where one was given");
     } catch (const platform::StatementRefused& e) {
-        if (e.sqlstate == "57014" || e.transient())
+        if (e.later() || e.transient())
             co_return problem(503, "database-slow", "the database took too long; nothing was changed, try again");
         failure = e.what();
     } catch (const std::exception& e) {

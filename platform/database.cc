@@ -142,6 +142,11 @@ class ConnectionTx final : public Tx {
     pqxx::nontransaction& work_;
 };
 
+/// The session had ended while nobody used it (a restart of the server, most often): its transaction has not begun.
+struct StaleConnection : DatabaseUnavailable {
+    using DatabaseUnavailable::DatabaseUnavailable;
+};
+
 /// Translates libpqxx's exceptions into ours while `action` runs.
 template <class Action>
 void translated(Action action) {
@@ -187,7 +192,12 @@ void Connection::transact(const std::function<void(Tx&)>& body) {
                 translated([&] {
                     pqxx::nontransaction work(impl_->pq);
                     const auto asked = steady_clock::now();
-                    const auto begun = work.exec(impl_->begin);
+                    pqxx::result begun;
+                    try {
+                        begun = work.exec(impl_->begin);
+                    } catch (const pqxx::broken_connection& e) {
+                        throw StaleConnection(e.what());
+                    }
                     if (impl_->clock)
                         if (const auto now = domain::parse_time(begun.at(0).at(0).c_str()))
                             impl_->clock->learn(*now, asked, steady_clock::now());
@@ -300,16 +310,8 @@ struct Database::Workers {
                 database.waiting_.store(static_cast<int>(queue.size()));
             }
             ++database.busy_;
-            if (!connection && steady_clock::now() >= next_try) {
-                begin(seat, -1);
-                try {
-                    connection = std::make_unique<Connection>(database.settings_, clock);
-                } catch (const std::exception& e) {
-                    next_try = steady_clock::now() + milliseconds{250};
-                    note_unreachable(e.what());
-                }
-                end(seat);
-            }
+            // Another seat has reached it meanwhile: then there is no reason to wait.
+            if (!connection && (database.reachable_.load() || steady_clock::now() >= next_try)) connect(seat, connection, next_try);
             if (!connection) {
                 refuse(entry, "the database cannot be reached");
                 --database.busy_;
@@ -320,7 +322,15 @@ struct Database::Workers {
             try {
                 const auto body = [&](Tx& tx) { entry.job->run(tx); };
                 if (entry.job->transaction) {
-                    connection->transact(body);
+                    try {
+                        connection->transact(body);
+                    } catch (const StaleConnection&) {
+                        end(seat);
+                        connect(seat, connection, next_try);
+                        if (!connection) throw;
+                        begin(seat, connection->socket());
+                        connection->transact(body);
+                    }
                 } else {
                     connection->autocommit(body);
                 }
@@ -348,6 +358,18 @@ struct Database::Workers {
             --database.busy_;
             entry.done();
         }
+    }
+
+    void connect(Seat& seat, std::unique_ptr<Connection>& connection, steady_clock::time_point& next_try) {
+        connection.reset();
+        begin(seat, -1);
+        try {
+            connection = std::make_unique<Connection>(database.settings_, clock);
+        } catch (const std::exception& e) {
+            next_try = steady_clock::now() + milliseconds{250};
+            note_unreachable(e.what());
+        }
+        end(seat);
     }
 
     void begin(Seat& seat, int socket) {

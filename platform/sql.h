@@ -37,8 +37,10 @@ struct StatementRefused : std::runtime_error {
     StatementRefused(const std::string& what, std::string state)
         : std::runtime_error(what), sqlstate(std::move(state)) {}
     std::string sqlstate;
-    /// Worth trying again as it is: deadlock, serialization, lock time-out.
-    bool transient() const { return sqlstate == "40P01" || sqlstate == "40001" || sqlstate == "55P03"; }
+    /// Worth trying again at once: deadlock, serialization.
+    bool transient() const { return sqlstate == "40P01" || sqlstate == "40001"; }
+    /// Somebody holds a lock, or the server is short of something: nothing happened, later it may work.
+    bool later() const { return sqlstate == "55P03" || sqlstate == "57014" || sqlstate.starts_with("53"); }
     /// The data cannot be stored: class 22 or 23. One row of a batch is to blame.
     bool data() const { return sqlstate.starts_with("22") || sqlstate.starts_with("23"); }
 };
