@@ -1,8 +1,8 @@
 #include "orchestrator/apply.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
-#include <set>
 
 #include "journal/event_store.h"
 #include "platform/json_text.h"
@@ -117,11 +117,13 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
     for (const auto& command : commands) wanted.insert(command.execution);
     std::map<ExecutionId, domain::Execution> rows;
     domain::TimePoint now;
-    for (auto& locked : queue.lock(tx, {wanted.begin(), wanted.end()})) {
+    auto locked_rows = queue.lock(tx, {wanted.begin(), wanted.end()});
+    for (auto& locked : locked_rows.rows) {
         now = locked.now;
         const auto id = locked.execution.id;
         rows.emplace(id, std::move(locked.execution));
     }
+    const std::set<ExecutionId> held(locked_rows.held.begin(), locked_rows.held.end());
 
     // Closed attempts that are asked about; those closed in this very batch are added as it goes.
     std::map<AttemptKey, webhooks::FoundAttempt> found;
@@ -146,6 +148,11 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
         Reply& reply = replies[i];
         const auto row = rows.find(command.execution);
         const bool callback = std::holds_alternative<CallbackReceived>(command.happening);
+        if (held.contains(command.execution)) {
+            reply.held = true;
+            reply.answer = {503, "held", "another transaction holds this execution; nothing was changed, try again", {}};
+            continue;
+        }
         if (row == rows.end() ||
             (command.organization_id && *command.organization_id != row->second.lane.organization_id)) {
             reply.answer = callback ? Answer{401, "unauthorized", "unknown execution or wrong token", {}}
@@ -167,7 +174,7 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
         Decision decision = decide(row->second, command, circumstances);
         reply.answer = decision.answer;
         reply.endpoint = decision.endpoint;
-        reply.cancelled_peer = decision.cancelled_peer;
+        if (decision.cancelled_peer) reply.cancelled_peers.push_back(*decision.cancelled_peer);
         for (const auto& closed : decision.closed)
             found[{closed.execution, closed.attempt.id}] = {
                 closed.execution, closed.attempt.id,      closed.attempt.number, closed.opening,
@@ -183,6 +190,7 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
             reply.after = decision.after;
         }
         if (decision.ended && row->second.parent) parents.insert(*row->second.parent);
+        if (decision.ended && row->second.open_children > 0) parents.insert(command.execution);
         decisions.push_back(std::move(decision));
     }
     // A later command of the batch may have changed the row again: everyone is told how it is in the end.
@@ -204,42 +212,77 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
     queue.insert(tx, children);
     journal::EventStore().append(tx, child_events, node_);
 
-    std::vector<domain::Execution> others;
-    for (auto& child : children) others.push_back(std::move(child.execution));
+    Reply family = settle_parents(tx, std::move(parents));
+    for (auto& child : children) family.others.push_back(std::move(child.execution));
+    if (!replies.empty()) {
+        Reply& first = replies.front();
+        first.others = std::move(family.others);
+        first.unsettled = std::move(family.unsettled);
+        std::move(family.cancelled_peers.begin(), family.cancelled_peers.end(), std::back_inserter(first.cancelled_peers));
+    }
+    return replies;
+}
 
-    // Children before parents, level by level: a parent may be a child itself.
+/// Children before parents, level by level: a parent may be a child itself, and a child whose parent has ended is
+/// cancelled with its own children.
+Reply Applier::settle_parents(Tx& tx, std::set<ExecutionId> parents) const {
+    const priority_queue::QueueStore queue;
+    Reply reply;
     while (!parents.empty()) {
         std::set<ExecutionId> next;
         const std::vector<ExecutionId> ids(parents.begin(), parents.end());
-        auto locked = queue.lock(tx, ids);
+        const auto locked = queue.lock(tx, ids);
+        reply.unsettled.insert(reply.unsettled.end(), locked.held.begin(), locked.held.end());
         std::map<ExecutionId, std::vector<priority_queue::ChildResult>> by_parent;
         for (auto& child : queue.children(tx, ids)) {
             const auto parent = child.parent;
             by_parent[parent].push_back(std::move(child));
         }
         std::vector<std::pair<ExecutionId, int>> of;
-        for (const auto& parent : locked) of.emplace_back(parent.execution.id, parent.execution.opening);
+        for (const auto& parent : locked.rows) of.emplace_back(parent.execution.id, parent.execution.opening);
         std::map<ExecutionId, priority_queue::ResultRecord> own;
         for (auto& result : queue.results(tx, of)) {
             const auto id = result.execution;
             own.emplace(id, std::move(result));
         }
         std::vector<Decision> settled;
-        for (const auto& parent : locked) {
+        for (const auto& parent : locked.rows) {
+            const auto& children = by_parent[parent.execution.id];
             Circumstances circumstances;
             circumstances.now = parent.now;
-            Decision decision = decide_parent(parent.execution, by_parent[parent.execution.id],
-                                              own[parent.execution.id], circumstances);
+            if (auto decision = decide_orphans(parent.execution)) {
+                std::vector<ExecutionId> open;
+                for (const auto& child : children)
+                    if (!domain::terminal(child.status)) open.push_back(child.id);
+                const auto orphans = queue.lock(tx, open);
+                if (!orphans.held.empty()) {
+                    reply.unsettled.push_back(parent.execution.id);
+                    continue;
+                }
+                for (const auto& orphan : orphans.rows) {
+                    Decision cancelled = decide(
+                        orphan.execution, {orphan.execution.id, Cancel{"hub", "its parent has ended"}, 0.5, {}, {}},
+                        circumstances);
+                    if (!cancelled.changed) continue;
+                    if (cancelled.cancelled_peer) reply.cancelled_peers.push_back(*cancelled.cancelled_peer);
+                    if (cancelled.after.open_children > 0) next.insert(orphan.execution.id);
+                    reply.others.push_back(cancelled.after);
+                    settled.push_back(std::move(cancelled));
+                }
+                reply.others.push_back(decision->after);
+                settled.push_back(std::move(*decision));
+                continue;
+            }
+            Decision decision = decide_parent(parent.execution, children, own[parent.execution.id], circumstances);
             if (!decision.changed) continue;
-            others.push_back(decision.after);
+            reply.others.push_back(decision.after);
             if (decision.ended && decision.after.parent) next.insert(*decision.after.parent);
             settled.push_back(std::move(decision));
         }
         write(tx, settled);
         parents = std::move(next);
     }
-    if (!others.empty() && !replies.empty()) replies.front().others = std::move(others);
-    return replies;
+    return reply;
 }
 
 }

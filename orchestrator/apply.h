@@ -1,6 +1,7 @@
 #pragma once
 // Commands → store calls, one transaction: lock the rows, decide on each, write everything that was decided.
 
+#include <set>
 #include <vector>
 
 #include "orchestrator/command.h"
@@ -24,6 +25,9 @@ class Applier {
     const domain::NodeId& node() const { return node_; }
 
   private:
+    /// What became of the parents and of the children that nobody wants any more; in the reply's lists.
+    Reply settle_parents(platform::Tx& tx, std::set<domain::ExecutionId> parents) const;
+
     domain::NodeId node_;
     platform::IdSource& ids_;
 };

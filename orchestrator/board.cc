@@ -92,6 +92,7 @@ void Board::remove_live(const ExecutionId& id) {
 
 void Board::observe(const Execution& row) {
     if (stale(row.id, row.lane, row.last_seq)) return;
+    put_off_.erase(row.id);
     LaneState& state = lane_state(row.lane);
     if (row.open_children > 0) {
         parents_.insert(row.id);
@@ -163,9 +164,38 @@ void Board::expect(const priority_queue::LevelCount& level) {
 }
 
 void Board::forget(const ExecutionId& id) {
+    put_off_.erase(id);
     remove_live(id);
     for (auto& [lane, state] : lanes_)
         if (state.order.erase(id)) break;
+}
+
+void Board::put_off(const ExecutionId& id, TimePoint until) {
+    put_off_[id] = until;
+    // The next reading counts, also one that says nothing new.
+    gone_.erase(id);
+    put_off_deadline(id, until);
+    for (auto& [lane, state] : lanes_)
+        if (state.order.erase(id)) break;
+}
+
+std::vector<ExecutionId> Board::put_off_until(TimePoint now) const {
+    std::vector<ExecutionId> ids;
+    for (const auto& [id, until] : put_off_)
+        if (until <= now) ids.push_back(id);
+    return ids;
+}
+
+std::vector<ExecutionId> Board::put_off() const {
+    std::vector<ExecutionId> ids;
+    for (const auto& [id, until] : put_off_) ids.push_back(id);
+    return ids;
+}
+
+std::optional<TimePoint> Board::next_put_off() const {
+    std::optional<TimePoint> next;
+    for (const auto& [id, until] : put_off_) next = domain::earlier(next, until);
+    return next;
 }
 
 void Board::endpoint_news(const EndpointNews& news, TimePoint now) {
@@ -341,9 +371,17 @@ std::vector<Board::Passed> Board::passed_deadlines(TimePoint now, std::size_t mo
     return passed;
 }
 
-std::vector<Board::Lapsed> Board::lapsed(const std::set<domain::NodeId>& alive, TimePoint now,
+std::vector<Board::InFlight> Board::in_flight_at(const domain::NodeId& node) const {
+    std::vector<InFlight> found;
+    for (const auto& id : in_flight_)
+        if (const Live& live = live_.at(id); live.node == node)
+            found.push_back({id, live.attempt, live.fence, live.endpoint, live.lane});
+    return found;
+}
+
+std::vector<Board::InFlight> Board::lapsed(const std::set<domain::NodeId>& alive, TimePoint now,
                                          domain::Duration patience) const {
-    std::vector<Lapsed> found;
+    std::vector<InFlight> found;
     for (const auto& id : in_flight_) {
         const Live& live = live_.at(id);
         const bool gone = !alive.contains(live.node);

@@ -74,6 +74,13 @@ class Board {
     void expect(const priority_queue::LevelCount& level);
     /// The row is not to be found any more.
     void forget(const domain::ExecutionId& id);
+    /// The row cannot be written at the moment (another transaction holds it, or it did not change): it is left out of
+    /// the order, of what is due and of the passed deadlines until then, or until it is observed anew.
+    void put_off(const domain::ExecutionId& id, domain::TimePoint until);
+    /// What is to be read again.
+    std::vector<domain::ExecutionId> put_off_until(domain::TimePoint now) const;
+    std::vector<domain::ExecutionId> put_off() const;
+    std::optional<domain::TimePoint> next_put_off() const;
 
     void endpoint_news(const EndpointNews& news, domain::TimePoint now);
     struct ChangedEndpoint {
@@ -107,15 +114,17 @@ class Board {
         domain::Lane lane;
     };
     std::vector<Passed> passed_deadlines(domain::TimePoint now, std::size_t most) const;
-    /// Attempts in state granted or sending whose node is not among `alive`, or granted longer than `patience`.
-    struct Lapsed {
+    /// Attempts in state granted or sending at the node.
+    struct InFlight {
         domain::ExecutionId execution;
         domain::AttemptId attempt;
         int fence = 0;
         domain::EndpointId endpoint;
         domain::Lane lane;
     };
-    std::vector<Lapsed> lapsed(const std::set<domain::NodeId>& alive, domain::TimePoint now,
+    std::vector<InFlight> in_flight_at(const domain::NodeId& node) const;
+    /// Attempts in state granted or sending whose node is not among `alive`, or granted longer than `patience`.
+    std::vector<InFlight> lapsed(const std::set<domain::NodeId>& alive, domain::TimePoint now,
                                domain::Duration patience) const;
     /// Deadlines that passed in it are acted on later, those of rows still to come as well.
     void set_outage(std::optional<Outage> outage);
@@ -202,6 +211,7 @@ class Board {
     std::unordered_map<domain::ExecutionId, Gone> gone_;
     std::vector<std::pair<std::uint64_t, domain::ExecutionId>> gone_order_;
     std::set<domain::ExecutionId> parents_;
+    std::map<domain::ExecutionId, domain::TimePoint> put_off_;
     std::optional<Outage> outage_;
     std::optional<domain::TimePoint> next_due_;
     std::optional<domain::TimePoint> due_meanwhile_;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "domain/callback.h"
 #include "domain/execution.h"
@@ -49,6 +50,12 @@ struct LeaseLost {
     bool deduplicates = false;
 };
 
+/// The node that held it knows that no request has left: the commit was in doubt, or came too late.
+struct NeverSent {
+    domain::AttemptId attempt;
+    int fence = 0;
+};
+
 /// timeout_at has passed; the row decides whether that is still so (protocol R8).
 struct DeadlinePassed {
     domain::AttemptId attempt;
@@ -57,7 +64,7 @@ struct DeadlinePassed {
 /// due_at has come.
 struct BecameDue {};
 
-/// Children of a partial result have ended, or may have.
+/// Children of a partial result have ended, or may have; or the parent has, and theirs is no longer wanted.
 struct ChildrenEnded {};
 
 struct Cancel {
@@ -91,8 +98,8 @@ struct AcceptLate {
     std::string by;
 };
 
-using Happening = std::variant<CallbackReceived, DeliveryReported, SendingBegun, LeaseLost, DeadlinePassed, BecameDue,
-                               ChildrenEnded, Cancel, Reprioritise, Reopen, Discard, AcceptLate>;
+using Happening = std::variant<CallbackReceived, DeliveryReported, SendingBegun, LeaseLost, NeverSent, DeadlinePassed,
+                               BecameDue, ChildrenEnded, Cancel, Reprioritise, Reopen, Discard, AcceptLate>;
 
 struct Command {
     domain::ExecutionId execution;
@@ -127,18 +134,24 @@ struct EndpointNews {
 
 /// A peer that should be told that its work is no longer wanted.
 struct PeerCancelled {
+    domain::ExecutionId execution;
+    domain::Lane lane;
     domain::AttemptId attempt;
     domain::EndpointId endpoint;
 };
 
 struct Reply {
     Answer answer;
+    /// Another transaction holds the row: nothing was decided, ask again.
+    bool held = false;
     /// The row as it is now, when the command changed it; null otherwise.
     std::optional<domain::Execution> after;
     /// Other rows the same transaction changed: children made, parents settled.
     std::vector<domain::Execution> others;
     std::optional<EndpointNews> endpoint;
-    std::optional<PeerCancelled> cancelled_peer;
+    std::vector<PeerCancelled> cancelled_peers;
+    /// Parents that could not be looked at, because somebody holds them or their children: ChildrenEnded once more.
+    std::vector<domain::ExecutionId> unsettled;
 };
 
 }

@@ -669,9 +669,15 @@ class Decider {
     }
 
     void operator()(const SendingBegun& begun) {
-        if (!holds(begun.attempt, begun.fence) || row().attempt->state != AttemptState::granted ||
-            row().attempt->node != begun.node || row().attempt->lease_until <= draft_.now())
+        const bool holder = holds(begun.attempt, begun.fence) && row().attempt->node == begun.node;
+        if (!holder || row().attempt->lease_until <= draft_.now() ||
+            (row().attempt->state != AttemptState::granted && row().attempt->state != AttemptState::sending))
             return draft_.refuse(409, "lease-lost", "the attempt has passed to another node");
+        if (row().attempt->state == AttemptState::sending) {
+            // Said again by a node that was in doubt whether it had said so.
+            draft_.decision().changed = true;
+            return;
+        }
         row().attempt->state = AttemptState::sending;
         ++row().attempt->deliveries;
         draft_.decision().changed = true;
@@ -685,23 +691,18 @@ class Decider {
 
     void operator()(const LeaseLost& lost) {
         if (!holds(lost.attempt, lost.fence)) return;
+        if (row().attempt->state == AttemptState::granted)
+            return give_back("the node it was given to did not begin in time");
         ++row().attempt->fence;
-        if (row().attempt->state == AttemptState::granted) {
-            // Nothing has left: it goes back into the queue as it was.
-            row().attempt->state = AttemptState::waiting_redelivery;
-            row().timeout_at.reset();
-            if (!draft_.move(Status::queued)) return;
-            row().ready = true;
-            if (!row().ready_at) row().ready_at = draft_.now();
-            JsonWriter json = Draft::payload();
-            json.field("gate", "node")
-                .field("detail", "the node it was given to did not begin in time")
-                .field("attempt", row().attempts);
-            draft_.tell(event::deferred, std::move(json));
-            return;
-        }
         if (row().attempt->state == AttemptState::sending)
             unknown_outcome(draft_, "the node that was sending it has gone", lost.deduplicates);
+    }
+
+    void operator()(const NeverSent& never) {
+        if (!holds(never.attempt, never.fence)) return;
+        if (row().attempt->state == AttemptState::sending) --row().attempt->deliveries;
+        if (row().attempt->state == AttemptState::sending || row().attempt->state == AttemptState::granted)
+            give_back("the node it was given to could not be sure in time that it was to send it");
     }
 
     void operator()(const DeadlinePassed& passed) {
@@ -753,7 +754,7 @@ class Decider {
         const auto attempt = row().attempt;
         if (attempt) {
             if (attempt->state != AttemptState::granted && attempt->state != AttemptState::waiting_redelivery)
-                draft_.decision().cancelled_peer = PeerCancelled{attempt->id, attempt->endpoint};
+                draft_.decision().cancelled_peer = PeerCancelled{row().id, row().lane, attempt->id, attempt->endpoint};
             draft_.close_attempt("cancelled", cancel.reason);
         }
         if (!draft_.move(Status::cancelled)) return;
@@ -855,6 +856,18 @@ class Decider {
     Execution& row() { return draft_.row(); }
     bool holds(const domain::AttemptId& attempt, int fence) {
         return row().attempt && row().attempt->id == attempt && row().attempt->fence == fence;
+    }
+    /// Nothing has left: it goes back into the queue as it was.
+    void give_back(std::string_view why) {
+        ++row().attempt->fence;
+        row().attempt->state = AttemptState::waiting_redelivery;
+        row().timeout_at.reset();
+        if (!draft_.move(Status::queued)) return;
+        row().ready = true;
+        if (!row().ready_at) row().ready_at = draft_.now();
+        JsonWriter json = Draft::payload();
+        json.field("gate", "node").field("detail", why).field("attempt", row().attempts);
+        draft_.tell(event::deferred, std::move(json));
     }
     /// A result in an answer is worth what the same callback would be: it says what has happened, for an attempt that
     /// waits to be delivered again, or was closed by something else than a result.

@@ -77,6 +77,10 @@ std::optional<Decision> decide_gate(const domain::Execution& row, const std::opt
 Decision decide_parent(const domain::Execution& row, const std::vector<priority_queue::ChildResult>& children,
                        const priority_queue::ResultRecord& result, const Circumstances& circumstances);
 
+/// A parent that was ended (cancelled, or by SQL) while children of its partial result were open: it has none any more
+/// once they have been cancelled. nullopt: it is not such a one.
+std::optional<Decision> decide_orphans(const domain::Execution& row);
+
 /// The same text for the same kind of error: numbers and ids are left out, then hashed.
 std::string error_fingerprint(std::string_view workflow_type, std::string_view reason, std::string_view error);
 

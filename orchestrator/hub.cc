@@ -27,6 +27,13 @@ namespace {
 constexpr int kMostFeed = 20000;
 constexpr std::size_t kMostSweep = 500;
 constexpr std::size_t kMostGateNotes = 100;
+/// How long a row is left alone: that another transaction holds; that did not change as it should have; that cannot be
+/// written at all.
+constexpr Duration kHeldPause = seconds{1};
+constexpr Duration kUnchangedPause = milliseconds{20};
+constexpr Duration kFaultyPause = std::chrono::minutes{1};
+/// Parents that could not be settled, and lane records that could not be written, are tried again after this.
+constexpr Duration kSettlePause = seconds{1};
 /// How long a status URL may take to answer before the deadline counts after all.
 constexpr Duration kStatusPatience = seconds{30};
 }
@@ -49,6 +56,11 @@ Hub::Hub(Node& node, HubSettings settings)
         wake();
     };
     node_.on_in_doubt = [this] { rebuild(); };
+    node_.on_unsettled = [this](const std::vector<ExecutionId>& parents) {
+        if (!board_) return;
+        unsettled_.insert(parents.begin(), parents.end());
+        settle_at_ = node_.clock().now() + kSettlePause;
+    };
     node_.leads = [this] { return leads(); };
 }
 
@@ -88,6 +100,15 @@ Task<void> Hub::run() {
         } catch (const platform::DatabaseUnavailable&) {
             trouble = true;
             step_down("the database is away");
+        } catch (const platform::StatementRefused& refused) {
+            trouble = true;
+            if (refused.later() && board_) {
+                // Nothing was written and nothing observed: memory is as true as before.
+                log::warn("a turn has to wait", {{"error", refused.what()}, {"next", "trying again; pg_locks shows who holds what"}});
+            } else {
+                log::error("a turn failed", {{"error", refused.what()}, {"next", "starting again from the tables"}});
+                step_down("a turn failed");
+            }
         } catch (const std::exception& e) {
             trouble = true;
             log::error("a turn failed", {{"error", e.what()}, {"next", "starting again from the tables"}});
@@ -108,7 +129,7 @@ Task<void> Hub::stop() {
     stopping_ = true;
     wake();
     renewal_.signal();
-    while (running_) co_await platform::pause_for(milliseconds{5});
+    while (running_ || recording_) co_await platform::pause_for(milliseconds{5});
     if (!lead_) co_return;
     const auto epoch = *lead_;
     step_down("stopping");
@@ -130,6 +151,8 @@ void Hub::step_down(const char* why) {
     board_.reset();
     recorded_gates_.clear();
     pending_gates_.clear();
+    held_endpoints_.clear();
+    unsettled_.clear();
     status_asked_.clear();
 }
 
@@ -183,7 +206,7 @@ Task<void> Hub::load() {
         all.levels = queue.count_levels(tx);
         all.rows = queue.load_unsettled(tx);
         all.gated = queue.load_gated(tx);
-        all.next_due = queue.next_due(tx);
+        all.next_due = queue.next_due(tx, {});
         all.gates = SchedulerStore().lane_gates(tx);
         all.alive = SchedulerStore().alive(tx);
         return all;
@@ -203,6 +226,7 @@ Task<void> Hub::load() {
     // Partial results whose last child ended while nobody led.
     std::vector<Command> commands;
     for (const auto& parent : board_->parents_to_check()) commands.push_back(node_.command(parent, ChildrenEnded{}));
+    add_never_sent(commands);
     if (!commands.empty()) co_await run_commands(std::move(commands));
     scanned_at_ = steady_clock::now();
 }
@@ -261,22 +285,53 @@ void Hub::see_alive(const std::vector<NodeSeen>& nodes) {
     alive_read_at_ = now;
 }
 
+/// What the commands bring is observed; what brings nothing, because somebody holds the row or it is not as memory
+/// believes, is put off instead of being asked again and again. A row that cannot be written fails alone.
 Task<void> Hub::run_commands(std::vector<Command> commands) {
     const auto operation = node_.operations().begin();
-    const auto epoch = *lead_;
-    const auto shared = std::make_shared<const std::vector<Command>>(std::move(commands));
-    auto asked_replies = node_.database().transact([this, epoch, shared](Tx& tx) {
+    struct About {
+        ExecutionId execution;
+        bool family = false;
+    };
+    std::vector<About> about;
+    for (const auto& command : commands)
+        about.push_back({command.execution, std::holds_alternative<ChildrenEnded>(command.happening)});
+    platform::Flush<Command, Reply> flush = [this, epoch = *lead_](Tx& tx, const std::vector<Command>& some) {
         SchedulerStore().fence(tx, epoch, node_.id());
-        return node_.applier().apply(tx, *shared);
-    });
-    const auto replies = co_await std::move(asked_replies);
-    for (const auto& reply : replies) {
-        for (const auto& other : reply.others) node_.on_row(other);
-        if (reply.after) {
-            node_.on_row(*reply.after);
-            if (domain::terminal(reply.after->status)) node_.probe().ended(reply.after->lane, reply.after->status);
+        return node_.applier().apply(tx, some);
+    };
+    auto asked_written = platform::write_each<Command, Reply>(node_.database(), std::move(flush), std::move(commands));
+    const auto written = co_await std::move(asked_written);
+    if (!board_) co_return;
+    const auto now = node_.clock().now();
+    std::vector<Reply> replies;
+    std::exception_ptr failure;
+    for (std::size_t i = 0; i < written.size(); ++i) {
+        if (const auto* reply = std::get_if<Reply>(&written[i])) {
+            // What became of a family is in the lists of the reply.
+            if (!reply->after && !about[i].family)
+                board_->put_off(about[i].execution, now + (reply->held ? kHeldPause : kUnchangedPause));
+            replies.push_back(*reply);
+        } else if (!put_off_faulty(about[i].execution, std::get<std::exception_ptr>(written[i]), now)) {
+            failure = std::get<std::exception_ptr>(written[i]);
         }
-        if (reply.endpoint) node_.on_endpoint_news(*reply.endpoint);
+    }
+    node_.committed(replies);
+    if (failure) std::rethrow_exception(failure);
+}
+
+/// True where the row itself was to blame.
+bool Hub::put_off_faulty(const ExecutionId& id, const std::exception_ptr& failure, TimePoint now) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const platform::StatementRefused& refused) {
+        if (!refused.data()) return false;
+        log::error("an execution cannot be written",
+                   {{"execution", id}, {"error", refused.what()}, {"next", "it is left out for a minute; see its row"}});
+        board_->put_off(id, now + kFaultyPause);
+        return true;
+    } catch (...) {
+        return false;
     }
 }
 
@@ -330,14 +385,15 @@ Task<void> Hub::read_feed() {
     std::vector<Command> parents;
     for (const auto& row : read.rows) {
         board_->observe(row.execution);
-        // An end that SQL wrote has not settled its parent.
-        if (row.execution.parent && domain::terminal(row.execution.status))
-            parents.push_back(node_.command(*row.execution.parent, ChildrenEnded{}));
+        // An end that SQL wrote has not settled its parent, nor its children.
+        if (!domain::terminal(row.execution.status)) continue;
+        if (row.execution.parent) parents.push_back(node_.command(*row.execution.parent, ChildrenEnded{}));
+        if (row.execution.open_children > 0) parents.push_back(node_.command(row.execution.id, ChildrenEnded{}));
     }
     if (!parents.empty()) co_await run_commands(std::move(parents));
 }
 
-/// Rows that a claim did not get: somebody holds them, or they are gone.
+/// Rows that were put off.
 Task<void> Hub::recheck(std::vector<ExecutionId> ids) {
     const auto operation = node_.operations().begin();
     auto asked_rows = node_.database().read([ids](Tx& tx) { return priority_queue::QueueStore().read(tx, ids); });
@@ -351,20 +407,34 @@ Task<void> Hub::recheck(std::vector<ExecutionId> ids) {
     for (const auto& id : missing) board_->forget(id);
 }
 
+void Hub::add_never_sent(std::vector<Command>& commands) const {
+    for (const auto& each : board_->in_flight_at(node_.id()))
+        if (!node_.sends(each.attempt, each.fence))
+            commands.push_back(node_.command(each.execution, NeverSent{each.attempt, each.fence}));
+}
+
 Task<std::size_t> Hub::sweep(TimePoint now) {
     std::vector<Command> commands;
     std::size_t failures = 0;
 
+    if (auto back = board_->put_off_until(now); !back.empty()) {
+        co_await recheck(std::move(back));
+        if (!board_) co_return 0;
+    }
     if (board_->next_due() && *board_->next_due() <= now) {
         board_->begin_due_reading();
-        auto asked_due = node_.database().read([now](Tx& tx) {
+        const auto put_off = board_->put_off();
+        auto asked_due = node_.database().read([now, put_off](Tx& tx) {
             const priority_queue::QueueStore queue;
-            return std::pair(queue.due(tx, now, static_cast<int>(kMostSweep)), queue.next_due(tx));
+            return std::pair(queue.due(tx, now, static_cast<int>(kMostSweep), put_off), queue.next_due(tx, put_off));
         });
         const auto due = co_await std::move(asked_due);
         if (!board_) co_return 0;
         for (const auto& id : due.first) commands.push_back(node_.command(id, BecameDue{}));
         board_->end_due_reading(due.first.empty() ? due.second : std::optional(now));
+    }
+    if (!unsettled_.empty() && now >= settle_at_) {
+        for (const auto& parent : std::exchange(unsettled_, {})) commands.push_back(node_.command(parent, ChildrenEnded{}));
     }
     for (const auto& passed : board_->passed_deadlines(now, kMostSweep)) {
         // Nobody knows whether it began: where somebody can be asked, ask before trying anew.
@@ -381,6 +451,7 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
         const auto seen = co_await std::move(asked_alive);
         see_alive(seen);
         if (!board_) co_return 0;
+        add_never_sent(commands);
         if (!outage_ || now >= outage_->no_takeover_before(node_.settings().lease)) {
             std::set<domain::NodeId> alive;
             for (const auto& [id, takes] : alive_) alive.insert(id);
@@ -429,7 +500,9 @@ Task<void> Hub::safety_scan(TimePoint now) {
         }
     }
     board_->begin_due_reading();
-    auto asked_due = node_.database().read([](Tx& tx) { return priority_queue::QueueStore().next_due(tx); });
+    const auto put_off = board_->put_off();
+    auto asked_due =
+        node_.database().read([put_off](Tx& tx) { return priority_queue::QueueStore().next_due(tx, put_off); });
     const auto due = co_await std::move(asked_due);
     if (!board_) co_return;
     board_->end_due_reading(due);
@@ -471,8 +544,8 @@ domain::NodeId Hub::least_loaded_node() const {
 
 /// Lane gates whose record is to change. A gate that is about quantity opens and closes with every end; it is recorded
 /// once it has lasted.
-std::vector<std::pair<domain::Lane, std::optional<domain::Gate>>> Hub::gate_changes(const Plan& plan, TimePoint now) {
-    std::vector<std::pair<domain::Lane, std::optional<domain::Gate>>> changes;
+Hub::GateChanges Hub::gate_changes(const Plan& plan, TimePoint now) {
+    GateChanges changes;
     for (const auto& [lane, gate] : plan.gates) {
         const auto recorded = recorded_gates_.find(lane);
         if (!gate) {
@@ -517,15 +590,15 @@ Task<bool> Hub::turn() {
     if (work && machine_.state() != HubState::analyzing && !planned.grants.empty())
         move(HubState::analyzing, now, std::to_string(board_->waiting()) + " waiting");
     const bool more = planned.more;
-    const bool granted = co_await grant(std::move(planned), now);
+    const Granted granted = co_await grant(std::move(planned), now);
     if (!board_) co_return true;
     co_await show_state(false);
-    if (granted) node_.probe().turn(std::chrono::duration_cast<Duration>(steady_clock::now() - started), 0);
-    co_return more || swept >= kMostSweep;
+    if (granted.some) node_.probe().turn(std::chrono::duration_cast<Duration>(steady_clock::now() - started), 0);
+    co_return more || granted.missed || swept >= kMostSweep;
 }
 
-Task<bool> Hub::grant(Plan planned, TimePoint now) {
-    const auto changes = gate_changes(planned, now);
+Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
+    record_lanes(gate_changes(planned, now), now);
     auto notes = board_->gate_notes(kMostGateNotes);
     {
         // What starts now needs no note that its gate has opened.
@@ -533,8 +606,6 @@ Task<bool> Hub::grant(Plan planned, TimePoint now) {
         for (const auto& each : planned.grants) starting.insert(each.execution);
         std::erase_if(notes, [&](const Board::GateNote& note) { return starting.contains(note.execution); });
     }
-    const auto endpoints = board_->take_changed_endpoints();
-
     const auto rest = [&](std::string why) {
         // Where the hub stands when nothing is being dispatched.
         bool all_cooling = !planned.gates.empty();
@@ -555,107 +626,177 @@ Task<bool> Hub::grant(Plan planned, TimePoint now) {
         return move(HubState::idle, now, std::move(why));
     };
 
-    if (planned.grants.empty() && notes.empty() && changes.empty() && endpoints.empty()) {
+    if (planned.grants.empty() && notes.empty()) {
         rest(board_->waiting() > 0 ? "what waits may not start now" : "nothing waits");
-        co_return false;
+        co_return Granted{};
     }
     if (!planned.grants.empty()) move(HubState::dispatching, now, "granting " + std::to_string(planned.grants.size()));
 
-    struct Terms {
-        PlannedGrant grant;
-        GrantTerms terms;
-    };
-    std::map<ExecutionId, Terms> terms;
-    std::vector<ExecutionId> ids;
+    std::vector<Pick> picks;
     given_.clear();
     for (const auto& each : planned.grants) {
-        GrantTerms t;
-        t.fresh_attempt = node_.ids().make<domain::AttemptId>(now);
-        t.node = least_loaded_node();
-        t.own = t.node == node_.id();
-        t.endpoint = each.endpoint;
-        t.lease = node_.settings().lease;
-        ++given_[t.node];
-        terms.emplace(each.execution, Terms{each, t});
-        ids.push_back(each.execution);
+        GrantTerms terms;
+        terms.fresh_attempt = node_.ids().make<domain::AttemptId>(now);
+        terms.node = least_loaded_node();
+        terms.own = terms.node == node_.id();
+        terms.endpoint = each.endpoint;
+        terms.lease = node_.settings().lease;
+        ++given_[terms.node];
+        picks.push_back({each.execution, terms, std::nullopt});
     }
-    std::map<ExecutionId, std::optional<domain::Gate>> note_of;
-    for (const auto& note : notes) {
-        note_of.emplace(note.execution, note.gate);
-        ids.push_back(note.execution);
-    }
+    for (auto& note : notes) picks.push_back({note.execution, std::nullopt, std::move(note.gate)});
 
-    struct Applied {
-        std::vector<priority_queue::ClaimableExecution> granted;
-        std::vector<Execution> rows;
-        std::set<ExecutionId> locked;
-    };
     const auto operation = node_.operations().begin();
-    const auto epoch = *lead_;
-    const auto catalogue = node_.catalogue();
-    auto asked_applied =
-        node_.database().transact([this, epoch, &ids, &terms, &note_of, &changes, &endpoints, catalogue](Tx& tx) {
-            Applied result;
-            const SchedulerStore scheduler;
-            scheduler.fence(tx, epoch, node_.id());
-            std::vector<Decision> decisions;
-            if (!ids.empty()) {
-                for (auto& row : priority_queue::QueueStore().lock_claimable(tx, ids)) {
-                    const auto id = row.execution.id;
-                    result.locked.insert(id);
-                    Circumstances circumstances;
-                    circumstances.type = catalogue->find(row.execution.lane);
-                    circumstances.now = row.now;
-                    std::optional<Decision> decision;
-                    const auto term = terms.find(id);
-                    if (term != terms.end()) {
-                        decision = decide_grant(row.execution, term->second.terms, circumstances);
-                    } else {
-                        decision = decide_gate(row.execution, note_of.at(id), row.now);
-                    }
-                    if (!decision) {
-                        result.rows.push_back(std::move(row.execution));
-                        continue;
-                    }
-                    row.execution = decision->after;
-                    result.rows.push_back(row.execution);
-                    if (term != terms.end()) result.granted.push_back(std::move(row));
-                    decisions.push_back(std::move(*decision));
-                }
-                node_.applier().write(tx, decisions);
-            }
-            for (const auto& [lane, gate] : changes) {
-                scheduler.record_lane_gate(tx, lane, gate);
-                append_lane_event(tx, node_.catalogue_store(), lane, node_.id(),
-                                  gate ? domain::event::lane_stopped : domain::event::lane_opened,
-                                  gate ? platform::gate_json(*gate) : "{}");
-            }
-            for (const auto& [lane, endpoint] : endpoints) {
-                node_.catalogue_store().hold_endpoint(tx, endpoint);
-                append_lane_event(tx, node_.catalogue_store(), lane, node_.id(),
-                                  endpoint.held_until ? domain::event::endpoint_held : domain::event::endpoint_released,
-                                  endpoint_payload(endpoint));
-            }
-            return result;
-        });
-    const auto applied = co_await std::move(asked_applied);
-    if (!board_) co_return false;
+    platform::Flush<Pick, Picked> flush = [this, epoch = *lead_, catalogue = node_.catalogue()](
+                                              Tx& tx, const std::vector<Pick>& some) {
+        SchedulerStore().fence(tx, epoch, node_.id());
+        return pick(tx, some, *catalogue);
+    };
+    auto asked_written = platform::write_each<Pick, Picked>(node_.database(), std::move(flush), picks);
+    auto written = co_await std::move(asked_written);
+    if (!board_) co_return Granted{};
 
-    for (const auto& row : applied.rows) board_->observe(row);
+    const auto observed = node_.clock().now();
+    std::size_t granted = 0;
     bool others = false;
-    for (const auto& each : applied.granted) {
-        const auto& row = each.execution;
-        if (row.ready_at) node_.probe().dispatched(row.lane, each.now - *row.ready_at);
-        last_execution_ = each.now;
+    std::vector<ExecutionId> missing;
+    std::exception_ptr failure;
+    for (std::size_t i = 0; i < written.size(); ++i) {
+        const auto& id = picks[i].execution;
+        auto* picked = std::get_if<Picked>(&written[i]);
+        if (!picked) {
+            if (!put_off_faulty(id, std::get<std::exception_ptr>(written[i]), observed))
+                failure = std::get<std::exception_ptr>(written[i]);
+            continue;
+        }
+        if (!picked->found) {
+            missing.push_back(id);
+            continue;
+        }
+        auto& row = picked->found->execution;
+        board_->observe(row);
+        if (!picked->granted) continue;
+        ++granted;
+        if (row.ready_at) node_.probe().dispatched(row.lane, picked->found->now - *row.ready_at);
+        last_execution_ = picked->found->now;
         if (row.attempt->node == node_.id()) {
-            node_.deliver(each);
+            node_.deliver(std::move(*picked->found));
         } else {
             others = true;
         }
     }
     if (others) node_.notify_others("grants");
-    node_.probe().turn(std::chrono::duration_cast<Duration>(Duration{0}), applied.granted.size());
+    node_.probe().turn(Duration{0}, granted);
+    if (failure) std::rethrow_exception(failure);
+    // Held by another transaction, or gone: whatever is behind them goes first.
+    for (const auto& id : missing) board_->put_off(id, observed + kHeldPause);
+    rest("dispatched");
+    co_return Granted{granted > 0, !missing.empty()};
+}
+
+/// On a database thread: confirms by id what memory has planned. What is not found is held by somebody, or gone.
+std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks, const subworkflows::Catalogue& catalogue) const {
+    std::vector<ExecutionId> ids;
+    for (const auto& each : picks) ids.push_back(each.execution);
+    std::map<ExecutionId, priority_queue::ClaimableExecution> rows;
+    for (auto& row : priority_queue::QueueStore().lock_claimable(tx, ids)) {
+        const auto id = row.execution.id;
+        rows.emplace(id, std::move(row));
+    }
+    std::vector<Picked> picked(picks.size());
+    std::vector<Decision> decisions;
+    for (std::size_t i = 0; i < picks.size(); ++i) {
+        const auto row = rows.find(picks[i].execution);
+        if (row == rows.end()) continue;
+        auto& found = row->second;
+        std::optional<Decision> decision;
+        if (const auto& terms = picks[i].terms) {
+            Circumstances circumstances;
+            circumstances.type = catalogue.find(found.execution.lane);
+            circumstances.now = found.now;
+            decision = decide_grant(found.execution, *terms, circumstances);
+            picked[i].granted = decision.has_value();
+        } else {
+            decision = decide_gate(found.execution, picks[i].gate, found.now);
+        }
+        if (decision) {
+            found.execution = decision->after;
+            decisions.push_back(std::move(*decision));
+        }
+        picked[i].found = std::move(found);
+    }
+    node_.applier().write(tx, decisions);
+    return picked;
+}
+
+/// Writes down why lanes wait and which endpoints are held, beside the turns: nothing that starts waits for it, and a
+/// lane whose row somebody holds is tried again.
+void Hub::record_lanes(GateChanges changes, TimePoint now) {
+    for (auto& each : board_->take_changed_endpoints()) held_endpoints_[each.endpoint.id] = std::move(each);
+    std::erase_if(held_endpoints_, [&](const auto& each) {
+        const auto* type = board_->catalogue()->find(each.second.lane);
+        return !type || !type->endpoint(each.first);
+    });
+    if (recording_ || now < record_at_ || (changes.empty() && held_endpoints_.empty())) return;
+    recording_ = true;
+    asio::co_spawn(node_.executor(), record_lanes_now(std::move(changes), held_endpoints_, *lead_), asio::detached);
+}
+
+Task<void> Hub::record_lanes_now(GateChanges changes, HeldEndpoints endpoints, std::int64_t epoch) {
+    struct Recorded {
+        std::set<domain::Lane> lanes;
+        std::set<domain::EndpointId> endpoints;
+    };
+    std::set<domain::Lane> lanes;
+    for (const auto& [lane, gate] : changes) lanes.insert(lane);
+    for (const auto& [id, changed] : endpoints) lanes.insert(changed.lane);
+    std::optional<Recorded> recorded;
+    try {
+        auto recording = node_.database().transact([this, epoch, &lanes, &changes, &endpoints](Tx& tx) {
+            Recorded done;
+            const SchedulerStore scheduler;
+            scheduler.fence(tx, epoch, node_.id());
+            done.lanes = node_.catalogue_store().lock_lanes(tx, lanes);
+            for (const auto& [lane, gate] : changes) {
+                if (!done.lanes.contains(lane)) continue;
+                scheduler.record_lane_gate(tx, lane, gate);
+                append_lane_event(tx, node_.catalogue_store(), lane, node_.id(),
+                                  gate ? domain::event::lane_stopped : domain::event::lane_opened,
+                                  gate ? platform::gate_json(*gate) : "{}");
+            }
+            for (const auto& [id, changed] : endpoints) {
+                if (!done.lanes.contains(changed.lane) || !node_.catalogue_store().hold_endpoint(tx, changed.endpoint))
+                    continue;
+                append_lane_event(
+                    tx, node_.catalogue_store(), changed.lane, node_.id(),
+                    changed.endpoint.held_until ? domain::event::endpoint_held : domain::event::endpoint_released,
+                    endpoint_payload(changed.endpoint));
+                done.endpoints.insert(id);
+            }
+            return done;
+        });
+        recorded = co_await std::move(recording);
+    } catch (const platform::StatementRefused& refused) {
+        log::warn("why lanes wait could not be written down", {{"error", refused.what()}, {"next", "trying again"}});
+    } catch (const std::exception&) {
+        // The next turn notices what is wrong.
+    }
+    recording_ = false;
+    if (lead_ != epoch || !board_) co_return;
+    const auto now = node_.clock().now();
+    const bool whole =
+        recorded && recorded->lanes.size() == lanes.size() && recorded->endpoints.size() == endpoints.size();
+    record_at_ = whole ? now : now + kSettlePause;
+    if (!recorded) co_return;
+    for (const auto& id : recorded->endpoints) {
+        // Unless it has changed again meanwhile.
+        const auto pending = held_endpoints_.find(id);
+        if (pending != held_endpoints_.end() &&
+            pending->second.endpoint.held_until == endpoints.at(id).endpoint.held_until)
+            held_endpoints_.erase(pending);
+    }
     for (const auto& [lane, gate] : changes) {
+        if (!recorded->lanes.contains(lane)) continue;
         pending_gates_.erase(lane);
         if (gate) {
             log::info("lane stopped", {{"lane", lane.text()}, {"gate", name(gate->kind)}, {"detail", gate->detail}});
@@ -664,18 +805,6 @@ Task<bool> Hub::grant(Plan planned, TimePoint now) {
             recorded_gates_.erase(lane);
         }
     }
-    std::vector<ExecutionId> unheard;
-    for (const auto& id : ids)
-        if (!applied.locked.contains(id)) unheard.push_back(id);
-    if (!unheard.empty()) {
-        co_await recheck(std::move(unheard));
-        if (!board_) co_return false;
-        // Held by another transaction: give it a moment instead of asking in a circle.
-        if (applied.granted.empty()) co_await platform::pause_for(milliseconds{5});
-        if (!board_) co_return false;
-    }
-    rest("dispatched");
-    co_return !applied.granted.empty();
 }
 
 Task<void> Hub::show_state(bool always) {
@@ -719,6 +848,8 @@ steady_clock::duration Hub::idle_for(TimePoint now) const {
     };
     until(board_->next_due());
     until(board_->next_deadline());
+    until(board_->next_put_off());
+    if (!unsettled_.empty()) until(settle_at_);
     until(next_opening_);
     return longest;
 }

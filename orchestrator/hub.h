@@ -7,6 +7,7 @@
 #include <string>
 
 #include "orchestrator/board.h"
+#include "orchestrator/decide.h"
 #include "orchestrator/node.h"
 #include "orchestrator/presence.h"
 #include "orchestrator/state_machine.h"
@@ -58,6 +59,25 @@ class Hub {
     }
 
   private:
+    using GateChanges = std::vector<std::pair<domain::Lane, std::optional<domain::Gate>>>;
+    using HeldEndpoints = std::map<domain::EndpointId, Board::ChangedEndpoint>;
+    /// A row that is to be granted, or whose own gate is to be noted.
+    struct Pick {
+        domain::ExecutionId execution;
+        std::optional<GrantTerms> terms;
+        std::optional<domain::Gate> gate;
+    };
+    struct Picked {
+        std::optional<priority_queue::ClaimableExecution> found;
+        bool granted = false;
+    };
+
+    struct Granted {
+        bool some = false;
+        /// What was planned could not be had: there may be others in its place.
+        bool missed = false;
+    };
+
     platform::Task<bool> try_lead();
     platform::Task<void> load();
     platform::Task<void> keep_lead();
@@ -69,11 +89,17 @@ class Hub {
     platform::Task<std::size_t> sweep(domain::TimePoint now);
     platform::Task<void> safety_scan(domain::TimePoint now);
     platform::Task<void> run_commands(std::vector<Command> commands);
-    platform::Task<bool> grant(Plan plan, domain::TimePoint now);
+    platform::Task<Granted> grant(Plan plan, domain::TimePoint now);
     platform::Task<void> show_state(bool always);
     void move(HubState to, domain::TimePoint now, std::string why);
-    std::vector<std::pair<domain::Lane, std::optional<domain::Gate>>> gate_changes(const Plan& plan,
-                                                                                   domain::TimePoint now);
+    GateChanges gate_changes(const Plan& plan, domain::TimePoint now);
+    void record_lanes(GateChanges changes, domain::TimePoint now);
+    platform::Task<void> record_lanes_now(GateChanges changes, HeldEndpoints endpoints, std::int64_t epoch);
+    std::vector<Picked> pick(platform::Tx& tx, const std::vector<Pick>& picks,
+                             const subworkflows::Catalogue& catalogue) const;
+    bool put_off_faulty(const domain::ExecutionId& id, const std::exception_ptr& failure, domain::TimePoint now);
+    /// Commands for what this node is to be sending and is not: the commit that said so was in doubt.
+    void add_never_sent(std::vector<Command>& commands) const;
     std::chrono::steady_clock::duration idle_for(domain::TimePoint now) const;
     domain::NodeId least_loaded_node() const;
 
@@ -104,6 +130,13 @@ class Hub {
     Presence presence_{std::chrono::seconds{2}};
     std::map<domain::Lane, RecordedGate> recorded_gates_;
     std::map<domain::Lane, std::pair<domain::Gate, domain::TimePoint>> pending_gates_;
+    /// Endpoints whose hold is still to be written down.
+    HeldEndpoints held_endpoints_;
+    bool recording_ = false;
+    domain::TimePoint record_at_{};
+    /// Parents that somebody held, and when to look at them again.
+    std::set<domain::ExecutionId> unsettled_;
+    domain::TimePoint settle_at_{};
     std::optional<domain::TimePoint> next_opening_;
     /// Attempts whose status URL has been asked: once each.
     std::set<domain::AttemptId> status_asked_;

@@ -42,6 +42,15 @@ std::string item_json(const std::string& key, bool failed, const priority_queue:
 
 }
 
+std::optional<Decision> decide_orphans(const domain::Execution& before) {
+    if (!domain::terminal(before.status) || before.open_children == 0) return std::nullopt;
+    Decision decision;
+    decision.after = before;
+    decision.after.open_children = 0;
+    decision.changed = true;
+    return decision;
+}
+
 Decision decide_parent(const domain::Execution& before, const std::vector<priority_queue::ChildResult>& children,
                        const priority_queue::ResultRecord& own, const Circumstances& circumstances) {
     Decision decision;

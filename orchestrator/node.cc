@@ -18,6 +18,11 @@ using std::chrono::steady_clock;
 namespace asio = platform::asio;
 namespace log = platform::log;
 
+namespace {
+/// How long who asks about an execution that another transaction holds is kept waiting.
+constexpr milliseconds kHeldPatience{4000};
+}
+
 Node::Node(NodeParts parts, NodeSettings settings)
     : parts_(parts),
       settings_(std::move(settings)),
@@ -49,12 +54,18 @@ Command Node::command(ExecutionId execution, Happening happening, std::optional<
 
 Task<Reply> Node::submit(ExecutionId execution, Happening happening, std::optional<std::string> organization_id) {
     const auto operation = operations_.begin();
+    const auto until = steady_clock::now() + kHeldPatience;
     bool in_doubt = false;
-    try {
-        Reply reply = co_await commands_.submit(command(execution, std::move(happening), std::move(organization_id)));
-        co_return reply;
-    } catch (const platform::DatabaseInDoubt&) {
-        in_doubt = true;
+    for (auto wait = milliseconds{2};; wait = std::min(wait * 2, milliseconds{100})) {
+        try {
+            auto submitting = commands_.submit(command(execution, happening, organization_id));
+            Reply reply = co_await std::move(submitting);
+            if (!reply.held || stopped_ || steady_clock::now() + wait > until) co_return reply;
+        } catch (const platform::DatabaseInDoubt&) {
+            in_doubt = true;
+            break;
+        }
+        co_await platform::pause_for(wait);
     }
     // What may have been committed is not in anybody's memory: the scheduler starts again from the tables (R3).
     if (in_doubt && on_in_doubt) on_in_doubt();
@@ -96,13 +107,9 @@ void Node::committed(const std::vector<Reply>& replies) {
             if (reply.endpoint->learnt_deduplicates && learnt_.insert(reply.endpoint->endpoint).second)
                 spawn(learn(reply.endpoint->endpoint), "learn");
         }
-        if (!reply.after) continue;
-        seen(*reply.after);
-        if (reply.cancelled_peer)
-            spawn(tell_cancelled(reply.after->id, *reply.cancelled_peer, reply.after->lane),
-                  "tell peer of cancellation");
-        if (reply.after->status == domain::Status::cancelled && reply.after->open_children > 0)
-            spawn(cancel_children(reply.after->id, "its parent was cancelled"), "cancel children");
+        for (const auto& peer : reply.cancelled_peers) tell_cancelled(peer);
+        if (!reply.unsettled.empty() && on_unsettled) on_unsettled(reply.unsettled);
+        if (reply.after) seen(*reply.after);
     }
 }
 
@@ -138,6 +145,7 @@ std::shared_ptr<const webhooks::Target> Node::target(const domain::Lane& lane,
 
 void Node::deliver(priority_queue::ClaimableExecution granted) {
     ++deliveries_;
+    sending_.insert({granted.execution.attempt->id, granted.execution.attempt->fence});
     spawn(deliver_one(std::move(granted)), "deliver");
 }
 
@@ -180,22 +188,27 @@ Task<void> Node::deliver_one(priority_queue::ClaimableExecution granted) {
         done.record = std::move(delivered.record);
         done.deduplicates = where->rules.deduplicates;
     }
-    co_await report(row.id, std::move(done));
+    auto reporting = insist(row.id, std::move(done));
+    const bool recorded = co_await std::move(reporting);
+    // As long as the row says that it is being sent, so does this.
+    if (recorded) sending_.erase({attempt.id, attempt.fence});
 }
 
-/// The outcome is kept until the database has it: it decides whether money is spent twice.
-Task<void> Node::report(ExecutionId execution, DeliveryReported report) {
+/// Said until the database has it: it decides whether money is spent twice. False: the node stops before that.
+Task<bool> Node::insist(ExecutionId execution, Happening happening) {
     for (auto wait = milliseconds{100}; !stopped_; wait = std::min(wait * 2, milliseconds{2000})) {
         bool recorded = true;
         try {
-            auto reporting = submit(execution, report);
-            co_await std::move(reporting);
+            auto reporting = submit(execution, happening);
+            const Reply reply = co_await std::move(reporting);
+            recorded = !reply.held;
         } catch (const std::exception&) {
             recorded = false;
         }
-        if (recorded) co_return;
+        if (recorded) co_return true;
         co_await platform::pause_for(wait);
     }
+    co_return false;
 }
 
 Task<void> Node::learn(domain::EndpointId endpoint) {
@@ -210,15 +223,17 @@ Task<void> Node::learn(domain::EndpointId endpoint) {
 
 /// Best effort: DELETE on the endpoint's address, signed like a trigger with an empty body. A service built on the kit
 /// stops; one that does not know the method answers 404 or 405 and runs on.
-Task<void> Node::tell_cancelled(ExecutionId execution, PeerCancelled peer, domain::Lane lane) {
-    const auto where = target(lane, peer.endpoint);
+void Node::tell_cancelled(PeerCancelled peer) { spawn(tell_peer(std::move(peer)), "tell peer of cancellation"); }
+
+Task<void> Node::tell_peer(PeerCancelled peer) {
+    const auto where = target(peer.lane, peer.endpoint);
     if (!where) co_return;
     auto url = platform::parse_url(where->url);
     if (!url) co_return;
     const std::string id = peer.attempt.text();
     const auto timestamp = std::chrono::floor<std::chrono::seconds>(parts_.clock.now().time_since_epoch()).count();
     platform::Headers headers;
-    headers.emplace_back("impresario-execution-id", execution.text());
+    headers.emplace_back("impresario-execution-id", peer.execution.text());
     headers.emplace_back("webhook-id", id);
     headers.emplace_back("webhook-timestamp", std::to_string(timestamp));
     if (!where->signing.empty())
@@ -289,47 +304,56 @@ Task<void> Node::record_event_of(std::string type, std::string payload) {
     co_await std::move(recording);
 }
 
-Task<void> Node::cancel_children(ExecutionId parent, std::string reason) {
-    auto asked_children =
-        parts_.database.read([parent](Tx& tx) { return priority_queue::QueueStore().children(tx, {parent}); });
-    auto children = co_await std::move(asked_children);
-    for (const auto& child : children) {
-        if (domain::terminal(child.status)) continue;
-        auto cancelling = submit(child.id, Cancel{"hub", reason});
-        co_await std::move(cancelling);
-    }
-}
-
 Task<void> Node::fetch_grants() {
     auto asked_granted =
         parts_.database.read([id = id_](Tx& tx) { return priority_queue::QueueStore().granted_to(tx, id); });
     auto granted = co_await std::move(asked_granted);
+    // What a node that drains does not begin goes to another.
+    if (draining_) co_return;
     for (auto& each : granted) {
+        const auto& attempt = *each.execution.attempt;
+        if (!sending_.insert({attempt.id, attempt.fence}).second) continue;
         ++deliveries_;
         spawn(begin_and_deliver(std::move(each)), "begin delivery");
     }
 }
 
+/// Commits that the request is about to leave, then sends it (protocol R5). Where that is in doubt it is said again,
+/// until it is certain or too late; then the attempt is given back.
 Task<void> Node::begin_and_deliver(priority_queue::ClaimableExecution granted) {
     struct Leaving {
         int& count;
         ~Leaving() { --count; }
     };
-    std::optional<Execution> begun;
-    {
-        const Leaving leaving{deliveries_};
-        const auto attempt = *granted.execution.attempt;
-        // By our own steady clock: what is left of the lease when the row was read.
-        const auto lease_end = steady_clock::now() + (attempt.lease_until - granted.now);
-        auto asked_reply = submit(granted.execution.id, SendingBegun{attempt.id, attempt.fence, id_});
-        const Reply reply = co_await std::move(asked_reply);
-        if (reply.answer.status != 200 || !reply.after) co_return;
-        // Too close to the lease's end: the takeover will find it in state sending and treat it as unknown.
-        if (steady_clock::now() > lease_end - std::chrono::seconds{5}) co_return;
-        begun = reply.after;
+    const Leaving leaving{deliveries_};
+    const auto id = granted.execution.id;
+    const auto attempt = *granted.execution.attempt;
+    // By our own steady clock: what is left of the lease when the row was read, less a rest in which nothing begins.
+    const auto lease_left = std::chrono::duration_cast<steady_clock::duration>(attempt.lease_until - granted.now);
+    const auto rest = std::min<steady_clock::duration>(std::chrono::seconds{5}, settings_.lease / 3);
+    const auto last = steady_clock::now() + lease_left - rest;
+    std::optional<Reply> reply;
+    do {
+        try {
+            auto asked_reply = submit(id, SendingBegun{attempt.id, attempt.fence, id_});
+            reply = co_await std::move(asked_reply);
+            if (reply->held) reply.reset();
+        } catch (const std::exception&) {
+            reply.reset();
+        }
+        if (!reply) co_await platform::pause_for(milliseconds{200});
+    } while (!reply && !stopped_ && steady_clock::now() < last);
+    const bool begun = reply && reply->answer.status == 200 && reply->after;
+    if (begun && steady_clock::now() < last) {
+        granted.execution = *reply->after;
+        deliver(std::move(granted));
+        co_return;
     }
-    granted.execution = *begun;
-    deliver(std::move(granted));
+    if (!reply || begun) {
+        auto giving_back = insist(id, NeverSent{attempt.id, attempt.fence});
+        co_await std::move(giving_back);
+    }
+    sending_.erase({attempt.id, attempt.fence});
 }
 
 Task<void> Node::await_end(ExecutionId execution, steady_clock::duration longest) {
@@ -408,7 +432,7 @@ Task<void> Node::catalogue_loop() {
 Task<void> Node::grants_loop() {
     while (!stopped_) {
         co_await grants_wakeup_.wait(std::chrono::seconds{1});
-        if (stopped_ || (leads && leads())) continue;
+        if (stopped_) continue;
         try {
             co_await fetch_grants();
         } catch (const std::exception&) {

@@ -65,7 +65,8 @@ class Node {
     const platform::asio::any_io_executor& executor() const { return parts_.executor; }
     platform::Dice& dice() { return parts_.dice; }
 
-    /// Does what the command says and resumes after the commit. Throws DatabaseUnavailable, DatabaseInDoubt.
+    /// Does what the command says and resumes after the commit. Where another transaction holds the execution it is
+    /// tried for a few seconds; then the reply says `held`. Throws DatabaseUnavailable, DatabaseInDoubt.
     platform::Task<Reply> submit(domain::ExecutionId execution, Happening happening,
                                  std::optional<std::string> organization_id = std::nullopt);
     platform::Task<IntakeReply> enqueue(IntakeItem item);
@@ -81,6 +82,11 @@ class Node {
     void deliver(priority_queue::ClaimableExecution granted);
     /// Fetches what another node's scheduler granted to this one.
     platform::Task<void> fetch_grants();
+    /// Whether a request of this attempt has left this process, or may be about to. What a row says beyond that was
+    /// committed in doubt.
+    bool sends(const domain::AttemptId& attempt, int fence) const { return sending_.contains({attempt, fence}); }
+    /// Tells the peer that its work is no longer wanted, as far as it listens.
+    void tell_cancelled(PeerCancelled peer);
     /// Asks the endpoint's status URL about an attempt whose start is unknown, and acts on what it says. False: it has
     /// none.
     bool ask_status(domain::ExecutionId execution, domain::AttemptId attempt, const domain::Lane& lane,
@@ -114,17 +120,20 @@ class Node {
     /// The catalogue's version has grown: API keys may have changed with it.
     std::function<void()> on_keys;
     std::function<void()> on_in_doubt;
+    /// Parents that somebody held when their children had ended.
+    std::function<void(const std::vector<domain::ExecutionId>&)> on_unsettled;
     /// Whether this node leads: then nobody else needs to be told.
     std::function<bool()> leads;
 
-  private:
+    /// Tells whoever wants to know what a transaction has brought.
     void committed(const std::vector<Reply>& replies);
+
+  private:
     void seen(const domain::Execution& row);
     platform::Task<void> deliver_one(priority_queue::ClaimableExecution granted);
     platform::Task<void> begin_and_deliver(priority_queue::ClaimableExecution granted);
-    platform::Task<void> report(domain::ExecutionId execution, DeliveryReported report);
-    platform::Task<void> tell_cancelled(domain::ExecutionId execution, PeerCancelled peer, domain::Lane lane);
-    platform::Task<void> cancel_children(domain::ExecutionId parent, std::string reason);
+    platform::Task<bool> insist(domain::ExecutionId execution, Happening happening);
+    platform::Task<void> tell_peer(PeerCancelled peer);
     platform::Task<void> ask_status_of(domain::ExecutionId execution, domain::AttemptId attempt, std::string address,
                                        std::shared_ptr<const webhooks::Target> where);
     platform::Task<void> record_event_of(std::string type, std::string payload);
@@ -154,6 +163,7 @@ class Node {
     std::set<std::string> pending_notices_;
     std::unordered_map<domain::ExecutionId, std::vector<std::shared_ptr<platform::asio::steady_timer>>> waiters_;
     std::set<domain::EndpointId> learnt_;
+    std::set<std::pair<domain::AttemptId, int>> sending_;
     int deliveries_ = 0;
     bool draining_ = false;
     bool stopped_ = false;

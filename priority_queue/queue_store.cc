@@ -1,5 +1,9 @@
 #include "priority_queue/queue_store.h"
 
+#include <algorithm>
+#include <iterator>
+#include <set>
+
 #include "platform/gate_json.h"
 #include "priority_queue_sql.h"
 
@@ -95,6 +99,13 @@ std::vector<ClaimableExecution> read_claimable(const Rows& rows) {
     return claimable;
 }
 
+std::vector<domain::ExecutionId> read_ids(const Rows& rows) {
+    std::vector<domain::ExecutionId> ids;
+    ids.reserve(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) ids.push_back(RowReader(rows, i).id<domain::ExecutionId>());
+    return ids;
+}
+
 SqlArray ids_array(const std::vector<domain::ExecutionId>& ids) {
     SqlArray array;
     for (const auto& id : ids) array.add(id);
@@ -132,8 +143,17 @@ void QueueStore::insert(Tx& tx, const std::vector<NewExecution>& executions) con
     tx.exec(sql::insert_executions, params);
 }
 
-std::vector<LockedExecution> QueueStore::lock(Tx& tx, const std::vector<domain::ExecutionId>& ids) const {
-    return read_locked(tx.exec(sql::lock_executions, Params().add(ids_array(ids))));
+QueueStore::Locked QueueStore::lock(Tx& tx, const std::vector<domain::ExecutionId>& ids) const {
+    Locked locked;
+    locked.rows = read_locked(tx.exec(sql::lock_executions, Params().add(ids_array(ids))));
+    if (locked.rows.size() == ids.size()) return locked;
+    std::set<domain::ExecutionId> got;
+    for (const auto& row : locked.rows) got.insert(row.execution.id);
+    std::vector<domain::ExecutionId> missing;
+    std::copy_if(ids.begin(), ids.end(), std::back_inserter(missing),
+                 [&](const domain::ExecutionId& id) { return !got.contains(id); });
+    locked.held = read_ids(tx.exec(sql::existing_executions, Params().add(ids_array(missing))));
+    return locked;
 }
 
 std::vector<ClaimableExecution> QueueStore::lock_claimable(Tx& tx, const std::vector<domain::ExecutionId>& ids) const {
@@ -338,26 +358,21 @@ std::vector<LockedExecution> QueueStore::load_gated(Tx& tx) const { return read_
 
 std::vector<domain::ExecutionId> QueueStore::first_by_table(Tx& tx, const domain::Lane& lane, int most,
                                                             domain::TimePoint now) const {
-    const auto rows =
-        tx.exec(sql::first_by_table, Params().add(lane.organization_id).add(lane.workflow_type).add(most).add(now));
-    std::vector<domain::ExecutionId> ids;
-    for (std::size_t i = 0; i < rows.size(); ++i) ids.push_back(RowReader(rows, i).id<domain::ExecutionId>());
-    return ids;
+    return read_ids(
+        tx.exec(sql::first_by_table, Params().add(lane.organization_id).add(lane.workflow_type).add(most).add(now)));
 }
 
 std::vector<LockedExecution> QueueStore::load_unsettled(Tx& tx) const {
     return read_locked(tx.exec(sql::load_unsettled));
 }
 
-std::vector<domain::ExecutionId> QueueStore::due(Tx& tx, domain::TimePoint now, int most) const {
-    const auto rows = tx.exec(sql::due_executions, Params().add(now).add(most));
-    std::vector<domain::ExecutionId> ids;
-    for (std::size_t i = 0; i < rows.size(); ++i) ids.push_back(RowReader(rows, i).id<domain::ExecutionId>());
-    return ids;
+std::vector<domain::ExecutionId> QueueStore::due(Tx& tx, domain::TimePoint now, int most,
+                                                 const std::vector<domain::ExecutionId>& put_off) const {
+    return read_ids(tx.exec(sql::due_executions, Params().add(now).add(most).add(ids_array(put_off))));
 }
 
-std::optional<domain::TimePoint> QueueStore::next_due(Tx& tx) const {
-    const auto rows = tx.exec(sql::next_due);
+std::optional<domain::TimePoint> QueueStore::next_due(Tx& tx, const std::vector<domain::ExecutionId>& put_off) const {
+    const auto rows = tx.exec(sql::next_due, Params().add(ids_array(put_off)));
     return RowReader(rows, 0).maybe_time();
 }
 

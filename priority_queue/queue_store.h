@@ -80,8 +80,12 @@ class QueueStore {
   public:
     void insert(platform::Tx& tx, const std::vector<NewExecution>& executions) const;
 
-    /// In id order; ids that do not exist are missing.
-    std::vector<LockedExecution> lock(platform::Tx& tx, const std::vector<domain::ExecutionId>& ids) const;
+    /// Waits for nobody: what another transaction holds is named instead. What is in neither does not exist.
+    struct Locked {
+        std::vector<LockedExecution> rows;
+        std::vector<domain::ExecutionId> held;
+    };
+    Locked lock(platform::Tx& tx, const std::vector<domain::ExecutionId>& ids) const;
     /// Without what another transaction holds at the moment.
     std::vector<ClaimableExecution> lock_claimable(platform::Tx& tx, const std::vector<domain::ExecutionId>& ids) const;
     std::vector<LockedExecution> read(platform::Tx& tx, const std::vector<domain::ExecutionId>& ids) const;
@@ -98,6 +102,7 @@ class QueueStore {
         std::string context;
     };
     Payload payload(platform::Tx& tx, const domain::ExecutionId& id) const;
+    /// Of each parent's current opening.
     std::vector<ChildResult> children(platform::Tx& tx, const std::vector<domain::ExecutionId>& parents) const;
     std::vector<ResultRecord> results(platform::Tx& tx,
                                       const std::vector<std::pair<domain::ExecutionId, int>>& of) const;
@@ -112,8 +117,10 @@ class QueueStore {
                                                     domain::TimePoint now) const;
     std::vector<LockedExecution> load_unsettled(platform::Tx& tx) const;
 
-    std::vector<domain::ExecutionId> due(platform::Tx& tx, domain::TimePoint now, int most) const;
-    std::optional<domain::TimePoint> next_due(platform::Tx& tx) const;
+    /// What has become due, without those that are `put_off`.
+    std::vector<domain::ExecutionId> due(platform::Tx& tx, domain::TimePoint now, int most,
+                                         const std::vector<domain::ExecutionId>& put_off) const;
+    std::optional<domain::TimePoint> next_due(platform::Tx& tx, const std::vector<domain::ExecutionId>& put_off) const;
 };
 
 }

@@ -216,14 +216,34 @@ bool CatalogueStore::resume(Tx& tx, const std::string& organization_id, const st
     return tx.exec(sql::resume, Params().add(organization_id).add(workflow_type)).affected() > 0;
 }
 
-void CatalogueStore::hold_endpoint(Tx& tx, const Endpoint& endpoint) const {
-    tx.exec(sql::hold_endpoint, Params()
-                                    .add(endpoint.id)
-                                    .add(endpoint.held_until)
-                                    .add(endpoint.held_since)
-                                    .add_or_null(endpoint.held_reason)
-                                    .add_or_null(endpoint.held_detail)
-                                    .add(endpoint.holds));
+std::set<domain::Lane> CatalogueStore::lock_lanes(Tx& tx, const std::set<domain::Lane>& lanes) const {
+    platform::SqlArray organizations;
+    platform::SqlArray names;
+    for (const auto& lane : lanes) {
+        organizations.add(lane.organization_id);
+        names.add(lane.workflow_type);
+    }
+    const auto rows = tx.exec(sql::lock_lanes, Params().add(std::move(organizations)).add(std::move(names)));
+    std::set<domain::Lane> locked;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        domain::Lane lane;
+        lane.organization_id = row.text();
+        lane.workflow_type = row.text();
+        locked.insert(std::move(lane));
+    }
+    return locked;
+}
+
+bool CatalogueStore::hold_endpoint(Tx& tx, const Endpoint& endpoint) const {
+    const auto held = tx.exec(sql::hold_endpoint, Params()
+                                                      .add(endpoint.id)
+                                                      .add(endpoint.held_until)
+                                                      .add(endpoint.held_since)
+                                                      .add_or_null(endpoint.held_reason)
+                                                      .add_or_null(endpoint.held_detail)
+                                                      .add(endpoint.holds));
+    return held.affected() > 0;
 }
 
 void CatalogueStore::learn_deduplicates(Tx& tx, const domain::EndpointId& id) const {

@@ -2,6 +2,7 @@
 // The catalogue in the database. Borrows a transaction, never opens one.
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "platform/crypto.h"
@@ -28,7 +29,10 @@ class CatalogueStore {
     /// False when it was not paused.
     bool resume(platform::Tx& tx, const std::string& organization_id, const std::string& workflow_type) const;
 
-    void hold_endpoint(platform::Tx& tx, const Endpoint& endpoint) const;
+    /// Locks lanes about which something is to be written down; those that somebody holds are left out.
+    std::set<domain::Lane> lock_lanes(platform::Tx& tx, const std::set<domain::Lane>& lanes) const;
+    /// False: somebody holds its row, or it is gone.
+    bool hold_endpoint(platform::Tx& tx, const Endpoint& endpoint) const;
     void learn_deduplicates(platform::Tx& tx, const domain::EndpointId& id) const;
 
     /// Takes the next number of a lane's stream; nullopt when the lane is gone.

@@ -1,5 +1,5 @@
--- The rows a change is about, locked in id order: two batches that share rows wait for each other instead of dying in
--- each other's arms (protocol R8).
+-- The rows a change is about. One that somebody else holds right now, a session at a prompt as well, is left out
+-- instead of waited for: whoever asked asks again, and nobody else's change waits with it.
 select @execution_columns@, now()
 from executions e where e.execution_id = any($1::uuid[])
-order by e.execution_id for update
+for update skip locked

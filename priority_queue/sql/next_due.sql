@@ -1,1 +1,1 @@
-select min(due_at) from executions where due_at is not null
+select min(due_at) from executions where due_at is not null and execution_id <> all($1::uuid[])

@@ -221,6 +221,84 @@ TEST(Callback, APartialChildThatFailsEndsItsParentWithTheGoodOnesKept) {
     EXPECT_EQ(end["error_data"]["message"], "still too long");
 }
 
+const Json kOneOfTwo = {{"status", "partial"},
+                        {"items", {{{"key", "a"}, {"status", "completed"}}, {{"key", "b"}, {"status", "failed"}}}}};
+
+/// The child of a partial result, once it has been asked for.
+Asked child_of(const Peer& peer, std::size_t nth) {
+    EXPECT_TRUE(peer.wait_for(nth + 1));
+    return peer.asked().at(nth);
+}
+
+TEST(Callback, AnEarlierOpeningsChildIsNoPartOfThisOne) {
+    HubFixture hub;
+    Peer peer;
+    hub.register_type("batchy", peer.url(), {{"retry_policy", quick_retries(1)}});
+    const auto id = hub.enqueue("batchy");
+    Peer::call_back(child_of(peer, 0), kOneOfTwo);
+    Peer::call_back(child_of(peer, 1), {{"status", "failed"}, {"error_data", {{"message", "too long"}}}});
+    ASSERT_EQ(hub.await_end(id)["status"], "failed");
+    ASSERT_EQ(hub.api("POST", "/v1/executions/" + id + "/retry").status, 200);
+    Peer::call_back(child_of(peer, 2), kOneOfTwo);
+    Peer::call_back(child_of(peer, 3), {{"status", "completed"}});
+    const auto end = hub.await_end(id);
+    EXPECT_EQ(end["status"], "completed") << "the child that failed belonged to the opening before";
+    for (const auto& item : end["items"]) EXPECT_EQ(item["status"], "completed");
+}
+
+TEST(Callback, AParentThatIsEndedTakesItsChildrenWithIt) {
+    HubFixture hub;
+    Peer peer;
+    hub.register_type("batchy", peer.url(), {{"retry_policy", quick_retries(3)}});
+    const std::vector<std::function<void(const std::string&)>> ways = {
+        [&](const std::string& id) {
+            EXPECT_EQ(hub.api("POST", "/v1/executions/" + id + "/cancel", Json::object()).status, 200);
+        },
+        [&](const std::string& id) {
+            EXPECT_EQ(hub.database.value("select update_execution_status('" + id + "', 'cancelled')"), "t");
+        },
+        [&](const std::string& id) {
+            EXPECT_EQ(hub.database.value("select update_execution_status('" + id + "', 'completed')"), "t");
+        }};
+    std::size_t asked = 0;
+    for (const auto& end : ways) {
+        const auto id = hub.enqueue("batchy");
+        Peer::call_back(child_of(peer, asked), kOneOfTwo);
+        // The child has a child of its own.
+        const auto child = child_of(peer, asked + 1);
+        Peer::call_back(child, {{"status", "partial"},
+                                {"items", {{{"key", "b"}, {"status", "failed"}}}}});
+        const auto grandchild = child_of(peer, asked + 2);
+        asked += 3;
+        end(id);
+        EXPECT_EQ(hub.await_end(grandchild.execution_id())["status"], "cancelled");
+        EXPECT_EQ(hub.await_end(child.execution_id())["status"], "cancelled");
+        ASSERT_TRUE(hub.await(id, [](const Json& e) { return e["open_children"] == 0; }));
+        EXPECT_TRUE(peer.wait_until([&](const std::vector<Asked>& all) {
+            return std::any_of(all.begin(), all.end(), [&](const Asked& each) {
+                return each.method == "DELETE" && each.webhook_id() == grandchild.webhook_id();
+            });
+        })) << "whoever works on it is told";
+        EXPECT_EQ(Peer::call_back(grandchild, {{"status", "completed"}}).status, 409);
+    }
+}
+
+TEST(Callback, AParentThatSomebodyHoldsIsSettledOnceItIsFree) {
+    HubFixture hub;
+    Peer peer;
+    hub.register_type("batchy", peer.url(), {{"retry_policy", quick_retries(3)}});
+    const auto id = hub.enqueue("batchy");
+    Peer::call_back(child_of(peer, 0), kOneOfTwo);
+    const auto child = child_of(peer, 1);
+    hub.database.transact([&](platform::Tx& tx) {
+        tx.run("select from executions where execution_id = '" + id + "' for update");
+        EXPECT_EQ(Peer::call_back(child, {{"status", "completed"}}).status, 200) << "the child does not wait for it";
+        EXPECT_EQ(hub.status(child.execution_id()), "completed");
+        EXPECT_EQ(hub.status(id), "running");
+    });
+    EXPECT_EQ(hub.await_end(id, 10)["status"], "completed");
+}
+
 TEST(Callback, ALateResultIsEvidenceAndCanBeAccepted) {
     Running run({{"timeout_seconds", 1}, {"retry_policy", "none"}});
     ASSERT_EQ(run.hub.await_end(run.id)["status"], "dead");

@@ -128,8 +128,8 @@ TEST(Kill, BeforeTheCallbackWasCommitted) {
     Reply lost;
     std::thread sender;
     hub.database.transact([&](platform::Tx& tx) {
-        tx.run("select 1 from executions where execution_id = '" + id + "' for update");
-        // The hub is now in the transaction and waits for this row.
+        // The hub gets into the transaction and waits to write what the callback has brought.
+        tx.run("lock table execution_results in exclusive mode");
         sender = std::thread([&] { lost = Peer::call_back_raw(asked, body, asked.token()); });
         ASSERT_TRUE(eventually([&] {
             return hub.database.value(

@@ -63,6 +63,17 @@ Execution next(Execution row, std::mt19937& random) {
     return row;
 }
 
+Execution sending(int n, int seq, TimePoint timeout_at) {
+    Execution row = waiting(n);
+    row.ready = false;
+    row.status = Status::dispatching;
+    row.attempt = domain::LiveAttempt{};
+    row.attempt->state = AttemptState::sending;
+    row.timeout_at = timeout_at;
+    row.last_seq = seq;
+    return row;
+}
+
 subworkflows::CataloguePtr catalogue() {
     subworkflows::WorkflowType type;
     type.lane = kLane;
@@ -98,17 +109,6 @@ TEST(Board, WhatBecomesDueDuringAReadingIsNotForgotten) {
     EXPECT_EQ(board.next_due(), kStart + seconds{35});
 }
 
-Execution sending(int n, int seq, TimePoint timeout_at) {
-    Execution row = waiting(n);
-    row.ready = false;
-    row.status = Status::dispatching;
-    row.attempt = domain::LiveAttempt{};
-    row.attempt->state = AttemptState::sending;
-    row.timeout_at = timeout_at;
-    row.last_seq = seq;
-    return row;
-}
-
 TEST(Board, ADeadlineThatWasSparedStaysSoWhateverElseTheRowSays) {
     Operations operations;
     Board board(operations);
@@ -132,6 +132,39 @@ TEST(Board, ADeadlineThatWasSparedStaysSoWhateverElseTheRowSays) {
     // A heartbeat gives it another one.
     board.observe(sending(2, 4, kStart + seconds{90}));
     EXPECT_EQ(board.next_deadline(), kStart + seconds{90});
+}
+
+TEST(Board, WhatIsPutOffIsLeftOutUntilItIsReadAgain) {
+    Operations operations;
+    Board board(operations);
+    board.set_catalogue(catalogue());
+    const auto first = waiting(1);
+    board.observe(first);
+    board.observe(waiting(2));
+    auto due = waiting(3);
+    due.status = Status::retrying;
+    due.ready = false;
+    due.due_at = kStart;
+    board.observe(due);
+    board.observe(sending(4, 2, kStart));
+    const TimePoint later = kStart + seconds{1};
+    for (const int n : {1, 3, 4}) board.put_off(waiting(n).id, later);
+    EXPECT_EQ(board.order(kLane)->shown(), 1U) << "who comes behind it goes first";
+    EXPECT_EQ(board.put_off().size(), 3U);
+    EXPECT_TRUE(board.passed_deadlines(kStart, 10).empty());
+    EXPECT_TRUE(board.put_off_until(kStart).empty());
+    EXPECT_EQ(board.next_put_off(), later);
+    EXPECT_EQ(board.put_off_until(later).size(), 3U);
+    // Read again as they were.
+    board.begin_due_reading();
+    board.end_due_reading(std::nullopt);
+    board.observe(first);
+    board.observe(due);
+    board.observe(sending(4, 2, kStart));
+    EXPECT_TRUE(board.put_off().empty());
+    EXPECT_EQ(board.order(kLane)->shown(), 2U);
+    EXPECT_EQ(board.next_due(), kStart);
+    EXPECT_EQ(board.passed_deadlines(later, 10).size(), 1U);
 }
 
 TEST(Board, AnOlderReadingOfWhatHasEndedDoesNotBringItBack) {

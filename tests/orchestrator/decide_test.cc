@@ -476,6 +476,20 @@ TEST(DecideParent, EndsAsItsChildrenDid) {
     EXPECT_TRUE(bad.dead_letter);
 }
 
+TEST(DecideParent, OneThatWasEndedHasNoChildrenAnyMore) {
+    Story story;
+    story.grant();
+    story.call_back(R"({"status":"partial","items":[{"key":"a","status":"completed"},{"key":"b","status":"failed"}]})");
+    EXPECT_FALSE(decide_orphans(story.row)) << "it waits for them";
+    story.happen(Cancel{"ann", ""});
+    ASSERT_EQ(story.row.open_children, 1);
+    const auto decision = decide_orphans(story.row);
+    ASSERT_TRUE(decision);
+    EXPECT_EQ(decision->after.open_children, 0);
+    EXPECT_EQ(decision->after.status, Status::cancelled);
+    EXPECT_FALSE(decide_orphans(decision->after));
+}
+
 TEST(Decide, CancellingGivesTheSlotBackOnceAndTellsThePeer) {
     Story story;
     story.grant();
@@ -520,6 +534,47 @@ TEST(Decide, AStaleFenceChangesNothing) {
     story.grant();
     EXPECT_FALSE(story.report(kAccepted, false, fence).changed) << "the node that had it before is fenced";
     EXPECT_EQ(story.row.status, Status::dispatching);
+}
+
+TEST(Decide, WhatANodeKnowsItNeverSentGoesBackAsItWas) {
+    Story story;
+    story.grant();
+    ASSERT_EQ(story.row.attempt->state, AttemptState::sending);
+    const auto attempt = *story.row.attempt;
+    EXPECT_FALSE(story.happen(NeverSent{attempt.id, attempt.fence + 1}).changed) << "another one's";
+    story.happen(NeverSent{attempt.id, attempt.fence});
+    EXPECT_EQ(story.row.status, Status::queued);
+    EXPECT_TRUE(story.row.ready);
+    EXPECT_EQ(story.row.attempt->deliveries, 0) << "nothing has left";
+    EXPECT_EQ(story.row.retry_count, 0) << "no try is counted";
+    EXPECT_FALSE(story.row.timeout_at);
+    EXPECT_GT(story.row.attempt->fence, attempt.fence);
+    story.grant();
+    EXPECT_EQ(story.row.attempt->id, attempt.id);
+    EXPECT_EQ(story.row.attempt->deliveries, 1);
+    // Once it has been accepted nobody can say so any more.
+    story.report(kAccepted);
+    EXPECT_FALSE(story.happen(NeverSent{attempt.id, story.row.attempt->fence}).changed);
+}
+
+TEST(Decide, ANodeMaySayAgainThatItBegins) {
+    Story story;
+    story.grant();
+    story.row.attempt->state = AttemptState::granted;
+    story.row.attempt->deliveries = 0;
+    const auto attempt = *story.row.attempt;
+    const SendingBegun begun{attempt.id, attempt.fence, attempt.node};
+    EXPECT_EQ(story.happen(begun).answer.status, 200);
+    EXPECT_EQ(story.row.attempt->deliveries, 1);
+    const auto events = story.events.size();
+    EXPECT_EQ(story.happen(begun).answer.status, 200) << "it was in doubt whether it had been heard";
+    EXPECT_EQ(story.row.attempt->deliveries, 1);
+    EXPECT_EQ(story.events.size(), events);
+    auto other = begun;
+    other.node.value[15] = 99;
+    EXPECT_EQ(story.happen(other).answer.status, 409);
+    story.now += seconds{16};
+    EXPECT_EQ(story.happen(begun).answer.status, 409) << "its lease has run out";
 }
 
 TEST(Decide, ANodeThatWasTakenForDeadStillKnowsHowItsRequestEnded) {

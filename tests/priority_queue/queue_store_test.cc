@@ -137,7 +137,7 @@ TEST_F(QueueStoreTest, AClaimDoesNotWaitForAnyone) {
     const auto two = waiting(at, 50, at);
     database_.transact([&](Tx& tx) { queue_.insert(tx, {one, two}); });
     database_.transact([&](Tx& tx) {
-        ASSERT_EQ(queue_.lock(tx, {one.execution.id}).size(), 1U);
+        ASSERT_EQ(queue_.lock(tx, {one.execution.id}).rows.size(), 1U);
         TestDatabase& other = database_;
         other.transact([&](Tx& second) {
             const auto got = queue_.lock_claimable(second, {one.execution.id, two.execution.id});

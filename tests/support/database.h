@@ -16,6 +16,8 @@ class TestDatabase {
 
     domain::Secret url() const;
     const std::string& name() const { return name_; }
+    /// The folder of the server's socket.
+    const std::string& sockets() const { return sockets_; }
     /// Runs `body` in a transaction of a connection of its own.
     void transact(const std::function<void(platform::Tx&)>& body) const;
     /// The first column of the first row, "" where there is none.

@@ -58,7 +58,7 @@ Json quick_retries(int max_retries, double seconds) {
 }
 
 HubProcess::HubProcess(const TestDatabase& database, const std::string& key_file, const std::string& extra_config,
-                       int port, bool wait)
+                       int port, bool wait, const std::string& database_url)
     : directory_(temporary_directory()), port_(port == 0 ? free_port() : port) {
     std::ofstream(directory_ + "/impresario.toml")
         << "[http]\nport = " << port_
@@ -66,7 +66,7 @@ HubProcess::HubProcess(const TestDatabase& database, const std::string& key_file
         << extra_config;
     platform::ProcessSettings settings;
     settings.command = {IMPRESARIO_BINARY, "serve", "--config", directory_ + "/impresario.toml"};
-    settings.environment = {{"IMPRESARIO_DATABASE_URL", database.url().reveal()},
+    settings.environment = {{"IMPRESARIO_DATABASE_URL", database_url.empty() ? database.url().reveal() : database_url},
                             {"IMPRESARIO_HUB_KEY_FILE", key_file}};
     settings.log_file = directory_ + "/hub.log";
     process_ = std::make_unique<platform::Process>(std::move(settings));

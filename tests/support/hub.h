@@ -15,9 +15,9 @@ namespace impresario::testing {
 /// One hub process.
 class HubProcess {
   public:
-    /// Starts it and waits until it is ready.
+    /// Starts it and waits until it is ready. `database_url`: another way to the same database.
     HubProcess(const TestDatabase& database, const std::string& key_file, const std::string& extra_config = "",
-               int port = 0, bool wait = true);
+               int port = 0, bool wait = true, const std::string& database_url = "");
     ~HubProcess();
 
     int port() const { return port_; }

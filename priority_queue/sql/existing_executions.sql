@@ -1,0 +1,1 @@
+select execution_id from executions where execution_id = any($1::uuid[])
