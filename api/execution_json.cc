@@ -100,8 +100,10 @@ std::string execution_json(const ExecutionView& view) {
     }
     json.open("metrics", '{');
     json.field("duration_ms", e.duration_ms).field("items_processed", e.items_processed);
-    if (e.cost) {
-        json.field("cost_usd", domain::decimal(*e.cost));
+    // With what the live attempt says it has cost so far.
+    const auto cost = e.attempt && e.attempt->cost ? e.cost.value_or(domain::MicroUsd{}) + *e.attempt->cost : e.cost;
+    if (cost) {
+        json.field("cost_usd", domain::decimal(*cost));
     } else {
         json.raw("cost_usd", "null");
     }

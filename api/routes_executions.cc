@@ -442,6 +442,8 @@ Task<HttpResponse> Api::execution_attempts(Call call) {
                 time("accepted_at");
                 time("closed_at");
                 json.field("state", "closed").field("outcome", row.text()).field("detail", row.text());
+                const auto cost = row.maybe_integer();
+                json.raw("cost_usd", cost ? "\"" + domain::decimal(domain::MicroUsd{*cost}) + "\"" : "null");
                 json.close();
             }
             const auto current = priority_queue::QueueStore().read(t, {wanted});
@@ -460,7 +462,8 @@ Task<HttpResponse> Api::execution_attempts(Call call) {
                 json.raw("closed_at", "null")
                     .field("state", name(attempt.state))
                     .raw("outcome", "null")
-                    .raw("detail", "null");
+                    .raw("detail", "null")
+                    .raw("cost_usd", attempt.cost ? "\"" + domain::decimal(*attempt.cost) + "\"" : "null");
                 json.close();
             }
             json.close(']');

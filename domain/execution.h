@@ -49,6 +49,8 @@ struct LiveAttempt {
     EndpointId endpoint;
     /// Requests that have left for it so far.
     int deliveries = 0;
+    /// What it says it has cost so far; what it says at its end stands instead.
+    std::optional<MicroUsd> cost;
 
     /// Whether it takes a slot of its lane: everything but waiting (protocol R6) and closed.
     bool holds_slot() const { return state != AttemptState::waiting_redelivery && state != AttemptState::closed; }

@@ -178,12 +178,13 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
         for (const auto& closed : decision.closed)
             found[{closed.execution, closed.attempt.id}] = {
                 closed.execution, closed.attempt.id,      closed.attempt.number, closed.opening,
-                closed.outcome,   closed.callback_sha256, closed.callback_answer};
+                closed.outcome,   closed.callback_sha256, closed.callback_answer, closed.attempt.cost};
         for (const auto& amended : decision.amended) {
             auto& known = found[{amended.execution, amended.attempt.id}];
             known.outcome = amended.outcome;
             known.callback_sha256 = amended.callback_sha256;
             known.callback_answer = amended.callback_answer;
+            known.cost = amended.attempt.cost;
         }
         if (decision.changed) {
             row->second = decision.after;

@@ -29,6 +29,8 @@ namespace {
 constexpr int kMostRefusalEvents = 1000;
 
 constexpr std::string_view kUnknownReason = "unknown";
+/// The reason of a dead letter that was taken out of the queue; its row there keeps why it died.
+constexpr std::string_view kDiscarded = "discarded";
 
 /// Builds one decision step by step. The row it shows is the one after the steps so far.
 class Draft {
@@ -93,8 +95,13 @@ class Draft {
         return true;
     }
 
-    /// The live attempt becomes history.
-    webhooks::ClosedAttempt& close_attempt(std::string outcome, std::string detail) {
+    /// The live attempt becomes history. What it had cost so far is spent, unless its own word on that is booked next.
+    webhooks::ClosedAttempt& close_attempt(std::string outcome, std::string detail, bool books_itself = false) {
+        if (row().attempt && row().attempt->cost && !books_itself) {
+            row().cost = row().cost.value_or(domain::MicroUsd{}) + *row().attempt->cost;
+            d_.usage.push_back(
+                {row().id, "api_call", "", 0, row().attempt->cost, row().attempt->id.text() + "/so-far"});
+        }
         webhooks::ClosedAttempt closed;
         closed.execution = row().id;
         closed.opening = row().opening;
@@ -199,15 +206,34 @@ void apply_recovery(Draft& draft, const Failure& failure, const std::string& rea
 
 // ---- callbacks ------------------------------------------------------------------------------------------------------
 
-void book_usage(Draft& draft, const domain::Callback& callback, const domain::AttemptId& attempt) {
+/// What a callback says the attempt has cost: its total, or else the sum over providers; nullopt where it says nothing.
+std::optional<domain::MicroUsd> cost_in(const domain::Callback& callback) {
+    if (callback.cost) return callback.cost;
+    std::optional<domain::MicroUsd> sum;
+    for (const auto& each : callback.usage)
+        if (each.cost) sum = sum.value_or(domain::MicroUsd{}) + *each.cost;
+    return sum;
+}
+
+/// Books what the attempt has cost and used, and returns its cost. `so_far`: what it had said before; it stands where
+/// this callback says nothing. `booked`: what of it is in the execution's cost already.
+std::optional<domain::MicroUsd> book_usage(Draft& draft, const domain::Callback& callback,
+                                           const domain::AttemptId& attempt, std::optional<domain::MicroUsd> so_far,
+                                           domain::MicroUsd booked = {}) {
     Execution& row = draft.row();
     auto& usage = draft.decision().usage;
     const std::string prefix = attempt.text() + "/";
-    if (callback.cost) row.cost = row.cost.value_or(domain::MicroUsd{}) + *callback.cost;
+    const auto told = cost_in(callback);
+    const auto cost = told ? told : so_far;
+    std::optional<domain::MicroUsd> more;
+    if (cost && (cost->value > booked.value || booked.value == 0)) {
+        more = domain::MicroUsd{cost->value - booked.value};
+        row.cost = row.cost.value_or(domain::MicroUsd{}) + *more;
+    }
     if (callback.usage.empty()) {
-        if (callback.api_calls.value_or(0) > 0 || callback.cost.value_or(domain::MicroUsd{}).value > 0)
-            usage.push_back({row.id, "api_call", "", callback.api_calls.value_or(0), callback.cost, prefix + "0"});
-        return;
+        if (callback.api_calls.value_or(0) > 0 || more.value_or(domain::MicroUsd{}).value > 0)
+            usage.push_back({row.id, "api_call", "", callback.api_calls.value_or(0), more, prefix + "0"});
+        return cost;
     }
     int index = 0;
     for (const auto& each : callback.usage) {
@@ -217,6 +243,7 @@ void book_usage(Draft& draft, const domain::Callback& callback, const domain::At
             usage.push_back(
                 {row.id, "tokens", each.provider, each.tokens, std::nullopt, prefix + std::to_string(index++)});
     }
+    return cost;
 }
 
 priority_queue::ResultRecord result_of(const Execution& row, const domain::Callback& callback) {
@@ -292,15 +319,17 @@ void heartbeat(Draft& draft, const CallbackReceived& received) {
     json.raw("progress", received.callback.progress)
         .field("attempt", row.attempts)
         .field("timeout_at", domain::rfc3339(*row.timeout_at));
-    if (received.callback.cost) json.field("cost_usd", domain::decimal(*received.callback.cost));
+    // Cumulative, so it never falls: a heartbeat that was overtaken by the next changes nothing.
+    if (const auto cost = cost_in(received.callback); cost && (!attempt.cost || attempt.cost->value < cost->value))
+        attempt.cost = cost;
+    if (attempt.cost) json.field("cost_usd", domain::decimal(*attempt.cost));
     draft.tell(event::progress, std::move(json));
     answer_callback(draft, received.callback, nullptr);
 }
 
-void complete(Draft& draft, const domain::Callback& callback, const domain::AttemptId& attempt) {
+void complete(Draft& draft, const domain::Callback& callback) {
     Execution& row = draft.row();
     if (!draft.move(Status::completed)) return;
-    book_usage(draft, callback, attempt);
     if (callback.duration_ms) row.duration_ms = callback.duration_ms;
     if (callback.items_processed) row.items_processed = callback.items_processed;
     draft.end("");
@@ -316,7 +345,6 @@ void complete(Draft& draft, const domain::Callback& callback, const domain::Atte
 void partial(Draft& draft, const CallbackReceived& received) {
     Execution& row = draft.row();
     const auto& callback = received.callback;
-    book_usage(draft, callback, received.attempt);
     if (callback.items_processed) row.items_processed = callback.items_processed;
     std::size_t failed = 0;
     JsonWriter keys;
@@ -392,19 +420,20 @@ void live_callback(Draft& draft, const CallbackReceived& received) {
     row.gate.reset();
     row.gate_since.reset();
     const auto node = row.attempt->node;
-    auto& closed = draft.close_attempt(std::string(name(callback.status)), callback.error_message);
+    const auto so_far = row.attempt->cost;
+    auto& closed = draft.close_attempt(std::string(name(callback.status)), callback.error_message, true);
     closed.callback_sha256 = received.sha256;
+    closed.attempt.cost = book_usage(draft, callback, received.attempt, so_far);
     const std::size_t closed_at = draft.decision().closed.size() - 1;
     switch (callback.status) {
         case CallbackStatus::completed:
-            complete(draft, callback, received.attempt);
+            complete(draft, callback);
             break;
         case CallbackStatus::partial:
             partial(draft, received);
             break;
         case CallbackStatus::failed:
         case CallbackStatus::timeout: {
-            book_usage(draft, callback, received.attempt);
             if (callback.duration_ms) row.duration_ms = callback.duration_ms;
             if (callback.items_processed) row.items_processed = callback.items_processed;
             const bool late = callback.status == CallbackStatus::timeout;
@@ -444,10 +473,12 @@ void take_late(Draft& draft, const domain::AttemptId& attempt, const domain::Cal
         json.field("from", name(row.status)).field("by", by).field("late_result", true);
         draft.tell(event::reopened, std::move(json));
     }
-    complete(draft, callback, attempt);
+    const auto so_far = draft.at().found ? draft.at().found->cost : std::nullopt;
     webhooks::ClosedAttempt amended;
     amended.execution = row.id;
     amended.attempt.id = attempt;
+    amended.attempt.cost = book_usage(draft, callback, attempt, so_far, so_far.value_or(domain::MicroUsd{}));
+    complete(draft, callback);
     amended.outcome = "late";
     amended.callback_sha256 = sha256;
     answer_callback(draft, callback, &amended);
@@ -780,14 +811,15 @@ class Decider {
             row().scheduled_at = *change.scheduled_at;
             const bool now = *change.scheduled_at <= draft_.now();
             row().ready = now;
+            // Whether a gate of its own stops it is found out anew.
+            row().gate.reset();
+            row().gate_since.reset();
             if (now) {
                 if (!row().ready_at) row().ready_at = draft_.now();
                 row().due_at.reset();
             } else {
                 row().ready_at.reset();
                 row().due_at = *change.scheduled_at;
-                row().gate.reset();
-                row().gate_since.reset();
             }
             json.field("scheduled_at", domain::rfc3339(*change.scheduled_at));
         }
@@ -804,6 +836,8 @@ class Decider {
             return draft_.refuse(409, "not-finished",
                                  "the execution is " + std::string(name(row().status)) + " and has not ended");
         }
+        if (discarded())
+            return draft_.refuse(409, "discarded", "the dead letter was discarded for good; enqueue it anew");
         const auto from = row().status;
         if (from == Status::dead)
             draft_.decision().resolution =
@@ -835,6 +869,11 @@ class Decider {
             return draft_.refuse(
                 409, "not-dead",
                 "the execution is " + std::string(name(row().status)) + " and not in the dead-letter queue");
+        if (discarded()) {
+            draft_.decision().answer.body = ok_body(row());
+            return;
+        }
+        row().reason = kDiscarded;
         draft_.decision().resolution =
             priority_queue::Resolution{row().id, row().opening, "discarded", discard.by, false};
         JsonWriter json = Draft::payload();
@@ -845,7 +884,7 @@ class Decider {
 
     void operator()(const AcceptLate& late) {
         const auto& found = draft_.at().found;
-        if (!found || !late_is_possible(row(), *found) || late.callback.status != CallbackStatus::completed)
+        if (discarded() || !found || !late_is_possible(row(), *found) || late.callback.status != CallbackStatus::completed)
             return draft_.refuse(
                 409, "cannot-accept",
                 "only a completed result of the last attempt can be accepted, while no newer attempt lives");
@@ -878,6 +917,7 @@ class Decider {
         const auto& found = draft_.at().found;
         if (found && found->callback_sha256.empty()) closed_callback(draft_, *received);
     }
+    bool discarded() const { return draft_.before().status == Status::dead && draft_.before().reason == kDiscarded; }
     void refuse_finished() {
         draft_.refuse(409, "execution-already-finished", "the execution is " + std::string(name(row().status)));
     }

@@ -1,6 +1,7 @@
 #include "orchestrator/hub.h"
 
 #include "journal/event_store.h"
+#include "journal/metric_store.h"
 #include "orchestrator/lane_events.h"
 #include "platform/gate_json.h"
 #include "platform/json_text.h"
@@ -27,6 +28,8 @@ namespace {
 constexpr int kMostFeed = 20000;
 constexpr std::size_t kMostSweep = 500;
 constexpr std::size_t kMostGateNotes = 100;
+/// How often orchestrator_metrics gets a new line of each kind.
+constexpr auto kMetricsEvery = std::chrono::minutes{1};
 /// How long a row is left alone: that another transaction holds; that did not change as it should have; that cannot be
 /// written at all.
 constexpr Duration kHeldPause = seconds{1};
@@ -508,6 +511,8 @@ Task<void> Hub::safety_scan(TimePoint now) {
     board_->end_due_reading(due);
     auto forgetting_nodes = node_.database().transact([](Tx& tx) { SchedulerStore().forget_nodes(tx); });
     co_await std::move(forgetting_nodes);
+    auto forgetting_metrics = node_.database().transact([](Tx& tx) { journal::MetricStore().forget(tx); });
+    co_await std::move(forgetting_metrics);
     auto forgetting_keys = node_.database().transact([id = node_.id()](Tx& tx) { Intake(id).forget_old_keys(tx); });
     co_await std::move(forgetting_keys);
     if (missed > 0) log::warn("the safety scan found work that no wake-up had told of", {{"executions", missed}});
@@ -593,6 +598,7 @@ Task<bool> Hub::turn() {
     const Granted granted = co_await grant(std::move(planned), now);
     if (!board_) co_return true;
     co_await show_state(false);
+    record_metrics(now);
     if (granted.some) node_.probe().turn(std::chrono::duration_cast<Duration>(steady_clock::now() - started), 0);
     co_return more || granted.missed || swept >= kMostSweep;
 }
@@ -836,6 +842,38 @@ Task<void> Hub::show_state(bool always) {
         SchedulerStore().write_state(tx, shown);
     });
     co_await std::move(showing);
+}
+
+void Hub::record_metrics(TimePoint now) {
+    const auto steady = steady_clock::now();
+    if (measured_at_ && steady - *measured_at_ < kMetricsEvery) return;
+    measured_at_ = steady;
+    std::vector<journal::Measurement> measurements;
+    for (const auto& lane : board_->lanes()) {
+        platform::JsonWriter about;
+        about.open();
+        about.field("organization_id", lane.organization_id).field("workflow_type", lane.workflow_type);
+        about.close();
+        const std::string metadata = std::move(about).text();
+        const auto* order = board_->order(lane);
+        const auto oldest = order->oldest_ready();
+        const double waiting_for = oldest ? std::chrono::duration<double>(now - *oldest).count() : 0;
+        measurements.push_back({"queue_depth", static_cast<double>(order->size()), metadata});
+        measurements.push_back({"oldest_waiting_seconds", waiting_for, metadata});
+        measurements.push_back({"running", static_cast<double>(board_->in_use(lane)), metadata});
+    }
+    measurements.push_back({"database_connections_busy", static_cast<double>(node_.database().busy()), "{}"});
+    asio::co_spawn(node_.executor(), write_metrics(std::move(measurements)), asio::detached);
+}
+
+Task<void> Hub::write_metrics(std::vector<journal::Measurement> measurements) {
+    try {
+        auto writing = node_.database().transact(
+            [&measurements](Tx& tx) { journal::MetricStore().record(tx, measurements); });
+        co_await std::move(writing);
+    } catch (const std::exception& e) {
+        log::debug("metrics could not be written", {{"error", e.what()}});
+    }
 }
 
 steady_clock::duration Hub::idle_for(TimePoint now) const {

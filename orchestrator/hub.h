@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "journal/metric_store.h"
 #include "orchestrator/board.h"
 #include "orchestrator/decide.h"
 #include "orchestrator/node.h"
@@ -97,6 +98,8 @@ class Hub {
     platform::Task<void> record_lanes_now(GateChanges changes, HeldEndpoints endpoints, std::int64_t epoch);
     std::vector<Picked> pick(platform::Tx& tx, const std::vector<Pick>& picks,
                              const subworkflows::Catalogue& catalogue) const;
+    void record_metrics(domain::TimePoint now);
+    platform::Task<void> write_metrics(std::vector<journal::Measurement> measurements);
     bool put_off_faulty(const domain::ExecutionId& id, const std::exception_ptr& failure, domain::TimePoint now);
     /// Commands for what this node is to be sending and is not: the commit that said so was in doubt.
     void add_never_sent(std::vector<Command>& commands) const;
@@ -140,6 +143,7 @@ class Hub {
     std::optional<domain::TimePoint> next_opening_;
     /// Attempts whose status URL has been asked: once each.
     std::set<domain::AttemptId> status_asked_;
+    std::optional<std::chrono::steady_clock::time_point> measured_at_;
     bool rebuild_ = false;
     bool stopping_ = false;
     bool running_ = false;

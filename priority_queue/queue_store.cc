@@ -68,6 +68,8 @@ Execution read_execution(RowReader& row) {
     if (const auto cost = row.maybe_integer()) e.cost = domain::MicroUsd{*cost};
     e.items_processed = row.maybe_integer();
     e.progress = row.text();
+    const auto attempt_cost = row.maybe_integer();
+    if (attempt_cost && e.attempt) e.attempt->cost = domain::MicroUsd{*attempt_cost};
     return e;
 }
 
@@ -185,7 +187,7 @@ std::vector<ClaimableExecution> QueueStore::granted_to(Tx& tx, const domain::Nod
 
 void QueueStore::write(Tx& tx, const std::vector<const Execution*>& executions) const {
     if (executions.empty()) return;
-    std::array<SqlArray, 33> a;
+    std::array<SqlArray, 34> a;
     for (const Execution* each : executions) {
         const Execution& e = *each;
         const auto* attempt = e.attempt ? &*e.attempt : nullptr;
@@ -217,11 +219,13 @@ void QueueStore::write(Tx& tx, const std::vector<const Execution*>& executions) 
             a[20].add(attempt->accepted_at);
             a[21].add(attempt->endpoint);
             a[22].add(attempt->deliveries);
+            a[33].add(attempt->cost);
         } else {
             for (const std::size_t i : {13U, 14U, 15U, 16U}) a[i].null();
             a[17].add(0);
             for (const std::size_t i : {18U, 19U, 20U, 21U}) a[i].null();
             a[22].add(0);
+            a[33].null();
         }
         a[23].add(e.opening);
         a[24].add(e.last_seq);

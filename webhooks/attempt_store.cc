@@ -28,7 +28,7 @@ void add_bytes_or_null(SqlArray& array, const std::string& bytes) {
 
 void AttemptStore::close(Tx& tx, const std::vector<ClosedAttempt>& attempts) const {
     if (attempts.empty()) return;
-    std::array<SqlArray, 13> a;
+    std::array<SqlArray, 14> a;
     for (const auto& each : attempts) {
         a[0].add(each.execution);
         a[1].add(each.attempt.number);
@@ -43,19 +43,21 @@ void AttemptStore::close(Tx& tx, const std::vector<ClosedAttempt>& attempts) con
         a[10].add_or_null(each.detail);
         add_bytes_or_null(a[11], each.callback_sha256);
         a[12].add_or_null(each.callback_answer);
+        a[13].add(each.attempt.cost);
     }
     tx.exec(sql::write_attempts, params_of(a));
 }
 
 void AttemptStore::amend(Tx& tx, const std::vector<ClosedAttempt>& attempts) const {
     if (attempts.empty()) return;
-    std::array<SqlArray, 5> a;
+    std::array<SqlArray, 6> a;
     for (const auto& each : attempts) {
         a[0].add(each.execution);
         a[1].add(each.attempt.id);
         a[2].add(each.outcome);
         add_bytes_or_null(a[3], each.callback_sha256);
         a[4].add_or_null(each.callback_answer);
+        a[5].add(each.attempt.cost);
     }
     tx.exec(sql::amend_attempts, params_of(a));
 }
@@ -79,6 +81,7 @@ std::vector<FoundAttempt> AttemptStore::find(
         attempt.outcome = row.text();
         attempt.callback_sha256 = row.bytes();
         attempt.callback_answer = row.text();
+        if (const auto cost = row.maybe_integer()) attempt.cost = domain::MicroUsd{*cost};
         found.push_back(std::move(attempt));
     }
     return found;

@@ -31,6 +31,8 @@ struct FoundAttempt {
     std::string outcome;
     std::string callback_sha256;
     std::string callback_answer;
+    /// What of its cost is booked.
+    std::optional<domain::MicroUsd> cost;
 };
 
 struct DeliveryRecord {

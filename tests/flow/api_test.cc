@@ -302,6 +302,22 @@ TEST(Api, ListsHavePagesAndFilters) {
     EXPECT_EQ(hub.api("GET", "/v1/executions/not-a-uuid").status, 404);
 }
 
+TEST(Api, HowTheHubIsDoingIsWrittenDownForSql) {
+    HubFixture hub;
+    hub.register_type("work", "http://127.0.0.1:9/");
+    hub.api("POST", "/v1/pause", {{"reason", "they wait"}});
+    for (int i = 0; i < 3; ++i) hub.enqueue("work");
+    hub.hub->terminate();
+    hub.start();
+    ASSERT_TRUE(eventually([&] {
+        return hub.database.value("select metric_value from orchestrator_metrics where metric_type = 'queue_depth' and "
+                                  "metadata ->> 'workflow_type' = 'work'") == "3.000000";
+    })) << "with the first turn, and every minute";
+    EXPECT_NE(hub.database.value("select max(metric_value) from orchestrator_metrics where metric_type = "
+                                 "'oldest_waiting_seconds'"),
+              "0.000000");
+}
+
 TEST(Api, ManyDeadLettersAreRetriedByFilter) {
     HubFixture hub;
     Peer peer([](const Asked&) { return Behaviour{422, "no"}; });
@@ -317,6 +333,7 @@ TEST(Api, ManyDeadLettersAreRetriedByFilter) {
     EXPECT_EQ(retried.json()["retried"], 4) << retried.body;
     for (std::size_t i = 1; i < ids.size(); ++i) EXPECT_EQ(hub.await_end(ids[i])["status"], "completed");
     EXPECT_EQ(hub.status(ids[0]), "dead");
+    EXPECT_EQ(hub.api("POST", "/v1/executions/" + ids[0] + "/retry").status, 409) << "discarded is for good";
     EXPECT_EQ(hub.get("/v1/dead-letters?resolved=true")["dead_letters"].size(), 5U);
 }
 

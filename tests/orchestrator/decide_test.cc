@@ -93,7 +93,8 @@ class Story {
         for (const auto& each : closed)
             if (each.attempt.id == attempt)
                 return webhooks::FoundAttempt{each.execution, each.attempt.id,      each.attempt.number, each.opening,
-                                              each.outcome,   each.callback_sha256, each.callback_answer};
+                                              each.outcome,   each.callback_sha256, each.callback_answer,
+                                              each.attempt.cost};
         return std::nullopt;
     }
 
@@ -534,6 +535,82 @@ TEST(Decide, AStaleFenceChangesNothing) {
     story.grant();
     EXPECT_FALSE(story.report(kAccepted, false, fence).changed) << "the node that had it before is fenced";
     EXPECT_EQ(story.row.status, Status::dispatching);
+}
+
+TEST(Decide, WhatAnAttemptHasCostSoFarIsSpentWhateverBecomesOfIt) {
+    const auto usd = [](double amount) { return domain::MicroUsd{static_cast<std::int64_t>(amount * 1e6)}; };
+    const auto beat = R"({"status":"running","metrics":{"cost_usd":0.30}})";
+    Story story;
+    story.row.max_retries = 9;
+    story.type.accept_late = true;
+    story.grant();
+    story.call_back(beat);
+    story.call_back(R"({"status":"running","metrics":{"cost_usd":0.10}})");
+    EXPECT_EQ(story.row.attempt->cost, usd(0.30)) << "a heartbeat that was overtaken changes nothing";
+    EXPECT_FALSE(story.row.cost) << "booked at the end";
+    // It runs out of time: what it said has been spent.
+    story.now = *story.row.timeout_at;
+    story.happen(DeadlinePassed{story.row.attempt->id});
+    EXPECT_EQ(story.row.cost, usd(0.30));
+    EXPECT_EQ(story.usage.back().cost, usd(0.30));
+    const auto first = story.closed.back().attempt.id;
+    // The result comes after all and says the whole: only the rest is news.
+    story.call_back(R"({"status":"completed","metrics":{"cost_usd":0.50}})", "late", first);
+    EXPECT_EQ(story.row.status, Status::completed);
+    EXPECT_EQ(story.row.cost, usd(0.50));
+    EXPECT_EQ(story.usage.back().cost, usd(0.20));
+
+    Story told;
+    told.row.max_retries = 9;
+    told.grant();
+    told.call_back(beat);
+    told.call_back(R"({"status":"failed","metrics":{"cost_usd":0.20}})");
+    EXPECT_EQ(told.row.cost, usd(0.20)) << "its last word stands";
+    told.happen(BecameDue{});
+    told.now += minutes{10};
+    told.happen(BecameDue{});
+    ASSERT_TRUE(told.grant());
+    told.call_back(R"({"status":"completed","usage":[{"provider":"a","cost_usd":0.01},{"provider":"b","cost_usd":0.02}]})");
+    EXPECT_EQ(told.row.cost, usd(0.23)) << "without a total, the sum over providers";
+
+    Story silent;
+    silent.grant();
+    silent.call_back(beat);
+    silent.call_back(R"({"status":"completed"})");
+    EXPECT_EQ(silent.row.cost, usd(0.30)) << "an end without a word on it leaves what was said before";
+
+    Story cancelled;
+    cancelled.grant();
+    cancelled.call_back(beat);
+    cancelled.happen(Cancel{"ann", ""});
+    EXPECT_EQ(cancelled.row.cost, usd(0.30));
+}
+
+TEST(Decide, ADiscardedDeadLetterStaysSo) {
+    Story story;
+    story.grant();
+    story.report(webhooks::Rejected{"no"});
+    ASSERT_EQ(story.row.status, Status::dead);
+    EXPECT_TRUE(story.happen(Discard{"ann"}).resolution);
+    EXPECT_EQ(story.row.reason, "discarded");
+    const auto again = story.happen(Discard{"ann"});
+    EXPECT_EQ(again.answer.status, 200);
+    EXPECT_FALSE(again.resolution);
+    EXPECT_EQ(story.happen(Reopen{std::nullopt, "bob"}).answer.problem, "discarded");
+    EXPECT_EQ(story.row.status, Status::dead);
+}
+
+TEST(Decide, AMovedExecutionLeavesItsGate) {
+    Story story;
+    story.row.ready = false;
+    story.row.gate = domain::Gate{domain::GateKind::key_concurrency, "a", "one at a time", {}, std::nullopt};
+    story.row.gate_since = kStart;
+    story.happen(Reprioritise{70, std::nullopt, "ann"});
+    EXPECT_TRUE(story.row.gate) << "its priority has nothing to do with it";
+    EXPECT_FALSE(story.row.ready);
+    story.happen(Reprioritise{std::nullopt, kStart, "ann"});
+    EXPECT_TRUE(story.row.ready);
+    EXPECT_FALSE(story.row.gate) << "whether it stops it is found out anew";
 }
 
 TEST(Decide, WhatANodeKnowsItNeverSentGoesBackAsItWas) {

@@ -133,6 +133,35 @@ TEST_F(SqlApi, AnEndClosesTheAttempt) {
     EXPECT_EQ(update(id, "failed"), "f");
 }
 
+TEST_F(SqlApi, WhatTheAttemptHadCostSoFarIsSpent) {
+    const auto id = enqueue();
+    db_.run(
+        "update executions set status = 'running', ready = false, attempts = 1, attempt_id = gen_random_uuid(), "
+        "attempt_state = 'accepted', attempt_cost_microusd = 300000, cost_microusd = 50000 where execution_id = '" +
+        id + "'");
+    EXPECT_EQ(update(id, "cancelled"), "t");
+    EXPECT_EQ(column(id, "cost_usd"), "0.350000");
+    EXPECT_EQ(db_.value("select cost_microusd from attempts where execution_id = '" + id + "'"), "300000");
+    EXPECT_EQ(db_.value("select attempt_cost_microusd is null from executions where execution_id = '" + id + "'"), "t");
+}
+
+TEST_F(SqlApi, ATimeThatIsNoneIsRefused) {
+    EXPECT_THROW(db_.run("select enqueue_workflow_task('seo_monitor', 50, '{}', 'infinity')"), StatementRefused);
+    const auto id = enqueue();
+    EXPECT_THROW(db_.run("update workflow_orchestration set scheduled_at = '-infinity' where execution_id = '" + id + "'"),
+                 StatementRefused);
+}
+
+TEST_F(SqlApi, AChangedRowLeavesItsGate) {
+    const auto id = enqueue();
+    db_.run("update executions set ready = false, gate = '{\"kind\": \"key_concurrency\"}', gate_since = now() "
+            "where execution_id = '" + id + "'");
+    db_.run("update workflow_orchestration set priority = 77 where execution_id = '" + id + "'");
+    EXPECT_EQ(db_.value("select ready and gate is null and gate_since is null from executions where execution_id = '" +
+                        id + "'"),
+              "t");
+}
+
 TEST_F(SqlApi, TheViewTakesPlainInsertsAndUpdates) {
     const auto id = db_.value(
         "insert into workflow_orchestration (workflow_type, status, scheduled_at, input_data) values ('seo_monitor', "

@@ -1,0 +1,26 @@
+#include "journal/metric_store.h"
+
+#include "journal_sql.h"
+
+namespace impresario::journal {
+
+using platform::Params;
+using platform::SqlArray;
+using platform::Tx;
+
+void MetricStore::record(Tx& tx, const std::vector<Measurement>& measurements) const {
+    if (measurements.empty()) return;
+    SqlArray types;
+    SqlArray values;
+    SqlArray metadata;
+    for (const auto& each : measurements) {
+        types.add(each.type);
+        values.add(std::to_string(each.value));
+        metadata.add(each.metadata);
+    }
+    tx.exec(sql::record_metrics, Params().add(std::move(types)).add(std::move(values)).add(std::move(metadata)));
+}
+
+void MetricStore::forget(Tx& tx) const { tx.exec(sql::forget_metrics); }
+
+}
