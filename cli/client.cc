@@ -26,14 +26,23 @@ std::string environment(const char* name) {
     return value ? value : "";
 }
 
+/// More of them say no more.
+constexpr std::size_t kMostErrors = 20;
+
 /// What a problem+json says, with the fields it names.
 std::string explain(int status, const std::string& body) {
     const auto problem = nlohmann::json::parse(body, nullptr, false);
     if (!problem.is_object()) return "the hub answered " + std::to_string(status);
     std::string text = problem.value("detail", problem.value("title", "refused"));
     if (problem.contains("errors") && problem["errors"].is_array() && problem["errors"].size() > 1)
-        for (const auto& error : problem["errors"])
+        for (std::size_t i = 0; i < problem["errors"].size(); ++i) {
+            const auto& error = problem["errors"][i];
+            if (i == kMostErrors) {
+                text += "\n  and " + std::to_string(problem["errors"].size() - i) + " more";
+                break;
+            }
             text += "\n  " + error.value("pointer", "") + " " + error.value("detail", "");
+        }
     return text;
 }
 

@@ -107,33 +107,77 @@ std::string enqueue_body(const EnqueueOptions& o, const std::string& input) {
     return body + "}";
 }
 
+/// Waits for the end of an execution, at most until then; its last view.
+Json await_end(const Client& client, const std::string& id, std::chrono::steady_clock::time_point until) {
+    for (;;) {
+        const auto left =
+            std::chrono::duration_cast<std::chrono::seconds>(until - std::chrono::steady_clock::now()).count();
+        auto execution = client.ask(
+            "GET", "/v1/executions/" + id + "?wait=" + std::to_string(std::clamp<std::int64_t>(left, 0, 60)));
+        if (end_code(cell(execution, "status")) != Exit::failed || left <= 0) return execution;
+    }
+}
+
+/// An array of inputs, one execution each, all under one batch id.
+int enqueue_batch(const EnqueueOptions& o, const Client& client,
+                  std::vector<std::pair<std::string, std::string>> headers) {
+    const auto text = read_all(o.file);
+    if (!platform::check_json(text) || platform::json_type(text) != platform::JsonType::array)
+        throw Refusal{Exit::usage, "--batch needs a JSON array of inputs"};
+    const auto inputs = platform::json_elements(text);
+    if (inputs.empty()) throw Refusal{Exit::usage, "--batch needs at least one input; " + o.file + " holds none"};
+    std::string batch;
+    Json executions = Json::array();
+    for (std::size_t from = 0; from < inputs.size(); from += 1000) {
+        // The hub names the batch with its first part.
+        std::string body = batch.empty() ? "{" : "{\"batch_id\":" + Json(batch).dump() + ",";
+        body += "\"executions\":[";
+        for (std::size_t i = from; i < std::min(inputs.size(), from + 1000); ++i)
+            body += (i == from ? "" : ",") + enqueue_body(o, std::string(inputs[i]));
+        auto part = headers;
+        if (!o.key.empty() && from > 0) part.back().second += "-" + std::to_string(from);
+        Json answer;
+        try {
+            answer = Json::parse(client.ask_text("POST", "/v1/executions/batch", body + "]}", part));
+        } catch (Refusal& refusal) {
+            if (from > 0)
+                refusal.text = std::to_string(from) + " of " + std::to_string(inputs.size()) +
+                               " were enqueued (batch " + batch + "), then: " + refusal.text;
+            throw;
+        }
+        batch = answer["batch_id"];
+        for (auto& each : answer["executions"]) executions.push_back(std::move(each));
+        if (on_terminal()) std::fprintf(stderr, "\renqueued %zu of %zu", executions.size(), inputs.size());
+    }
+    if (on_terminal()) std::fprintf(stderr, "\n");
+
+    int code = Exit::ok;
+    std::map<std::string, int> ends;
+    if (o.wait >= 0) {
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{o.wait};
+        for (auto& each : executions) {
+            each = await_end(client, each["execution_id"], until);
+            const auto status = cell(each, "status");
+            ++ends[status];
+            // Not having ended in time is worse than having ended badly.
+            const int end = end_code(status);
+            if (end == Exit::failed || (end != Exit::ok && code == Exit::ok)) code = end;
+        }
+    }
+    if (o.client.wants_json()) {
+        print(Json{{"batch_id", batch}, {"count", executions.size()}, {"executions", std::move(executions)}});
+        return code;
+    }
+    std::printf("batch %s: %zu enqueued\n", batch.c_str(), executions.size());
+    for (const auto& [status, count] : ends) std::printf("%6d %s\n", count, status.c_str());
+    return code;
+}
+
 int enqueue(const EnqueueOptions& o) {
     const Client client(o.client);
     std::vector<std::pair<std::string, std::string>> headers;
     if (!o.key.empty()) headers.emplace_back("idempotency-key", o.key);
-    if (!o.file.empty()) {
-        // An array of inputs, one execution each.
-        const auto text = read_all(o.file);
-        if (!platform::check_json(text) || platform::json_type(text) != platform::JsonType::array)
-            throw Refusal{Exit::usage, "--batch needs a JSON array of inputs"};
-        const auto inputs = platform::json_elements(text);
-        std::size_t sent = 0;
-        Json answers = Json::array();
-        for (std::size_t from = 0; from < inputs.size(); from += 1000) {
-            std::string body = "{\"executions\":[";
-            for (std::size_t i = from; i < std::min(inputs.size(), from + 1000); ++i)
-                body += (i == from ? "" : ",") + enqueue_body(o, std::string(inputs[i]));
-            auto page = headers;
-            if (!o.key.empty() && from > 0) page.back().second += "-" + std::to_string(from);
-            const auto answer = Json::parse(client.ask_text("POST", "/v1/executions/batch", body + "]}", page));
-            sent += answer["executions"].size();
-            answers.push_back(answer);
-            if (on_terminal()) std::fprintf(stderr, "\renqueued %zu of %zu", sent, inputs.size());
-        }
-        if (on_terminal()) std::fprintf(stderr, "\n");
-        if (o.client.wants_json()) print(answers);
-        return Exit::ok;
-    }
+    if (!o.file.empty()) return enqueue_batch(o, client, std::move(headers));
     const auto input = o.input.empty() ? std::string() : json_argument(o.input);
     auto execution = Json::parse(client.ask_text("POST", "/v1/executions", enqueue_body(o, input), headers));
     const std::string id = execution["execution_id"];
@@ -145,15 +189,7 @@ int enqueue(const EnqueueOptions& o) {
         }
         return Exit::ok;
     }
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{o.wait};
-    for (;;) {
-        const auto left =
-            std::chrono::duration_cast<std::chrono::seconds>(until - std::chrono::steady_clock::now()).count();
-        execution = client.ask(
-            "GET", "/v1/executions/" + id + "?wait=" + std::to_string(std::clamp<std::int64_t>(left, 0, 60)));
-        const auto status = cell(execution, "status");
-        if (end_code(status) != Exit::failed || left <= 0) break;
-    }
+    execution = await_end(client, id, std::chrono::steady_clock::now() + std::chrono::seconds{o.wait});
     if (o.client.wants_json()) {
         print(execution);
     } else {
@@ -494,12 +530,12 @@ void add_client_commands(Commands commands) {
         auto o = std::make_shared<EnqueueOptions>();
         auto* c = app.add_subcommand("enqueue", "Enqueue an execution, or a batch of them");
         c->add_option("type", o->type, "Workflow type")->required();
-        c->add_option("--input", o->input, "JSON, @file, or - for standard input");
+        auto* input = c->add_option("--input", o->input, "JSON, @file, or - for standard input");
         c->add_option("--priority", o->priority, "0 to 100, or critical, high, normal, low");
         c->add_option("--at", o->at, "Not before this RFC 3339 time");
-        c->add_option("--batch", o->file, "File with a JSON array of inputs: one execution each");
+        c->add_option("--batch", o->file, "File with a JSON array of inputs: one execution each")->excludes(input);
         c->add_option("--idempotency-key", o->key, "The same again is the same execution for 24 hours");
-        c->add_option("--wait", o->wait, "Wait so many seconds for its end and show the result");
+        c->add_option("--wait", o->wait, "Wait so many seconds for its end (a batch: for all of them) and show it");
         o->client.add_to(c);
         c->footer(
             "Examples:\n  impresario enqueue seo_monitor --input '{\"pages\": [\"https://example.com/\"]}' --wait 60\n "

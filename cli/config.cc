@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/client.h"
+#include "cli/command.h"
 #include "platform/crypto.h"
 #include "platform/json_text.h"
 #include "platform/url.h"
@@ -329,7 +331,16 @@ platform::DatabaseSettings database_settings(const std::string& url_option, cons
     platform::DatabaseSettings settings;
     std::string url = url_option;
     if (url.empty()) url = environment("IMPRESARIO_DATABASE_URL").value_or("");
-    if (url.empty() && !config_file.empty()) url = load_config(config_file).config.database.url.reveal();
+    if (url.empty() && !config_file.empty()) {
+        const auto loaded = load_config(config_file);
+        url = loaded.config.database.url.reveal();
+        // Without a URL in it, what is wrong with the file may be why.
+        if (url.empty() && !loaded.mistakes.empty()) {
+            std::string text = "no database URL was found in " + config_file + ", which has mistakes:";
+            for (const auto& mistake : loaded.mistakes) text += "\n  " + mistake;
+            throw Refusal{Exit::usage, text};
+        }
+    }
     settings.url = domain::Secret(url);
     settings.application_name = "impresario-cli";
     return settings;

@@ -151,7 +151,7 @@ class Dev {
         if (!wait_ready()) return Exit::failed;
         done();
         greet();
-        const int code = interrupted ? static_cast<int>(Exit::ok) : watch();
+        const int code = interrupted ? static_cast<int>(Exit::ok) : watch(postgres);
         stop();
         step("PostgreSQL stops");
         postgres.stop("fast");
@@ -301,10 +301,15 @@ class Dev {
             "logs      %s/*.log\n\nTry next, in another terminal:\n",
             painted("The hub runs.", Colour::bold).c_str(), hub_url_.c_str(), key_.c_str(), options_.directory.c_str(),
             options_.directory.c_str());
+        // The client finds the hub and the key by itself in .impresario only.
+        const std::string where = options_.directory == ".impresario"
+                                      ? ""
+                                      : " --url " + hub_url_ + " --key-file " + options_.directory + "/key";
         std::printf(
-            "  %s state\n  %s enqueue seo_monitor --input '{\"pages\": [\"http://127.0.0.1:%d/\"]}' --wait 30\n  curl "
-            "-s -H \"Authorization: Bearer $(cat %s/key)\" %s/v1/queue\n\n",
-            self.c_str(), self.c_str(), site_port_, options_.directory.c_str(), hub_url_.c_str());
+            "  %s state%s\n  %s enqueue seo_monitor --input '{\"pages\": [\"http://127.0.0.1:%d/\"]}' --wait 30%s\n"
+            "  curl -s -H \"Authorization: Bearer $(cat %s/key)\" %s/v1/queue\n\n",
+            self.c_str(), where.c_str(), self.c_str(), site_port_, where.c_str(), options_.directory.c_str(),
+            hub_url_.c_str());
         std::fflush(stdout);
     }
 
@@ -397,7 +402,7 @@ class Dev {
     }
 
     /// Enqueues the demo and shows it until Ctrl-C.
-    int watch() {
+    int watch(platform::LocalPostgres& postgres) {
         std::string batch;
         if (!options_.no_demo) {
             const auto inputs = demo_inputs();
@@ -422,6 +427,17 @@ class Dev {
                 std::fprintf(stderr, "impresario: the hub ended with %d; see %s/hub.log\n", *code,
                              options_.directory.c_str());
                 return Exit::failed;
+            }
+            if (!postgres.alive()) {
+                std::fprintf(stderr, "impresario: PostgreSQL has ended (see %s/postgres.log); starting it again\n",
+                             postgres.home().c_str());
+                lines = 0;
+                try {
+                    postgres.start();
+                } catch (const std::exception& e) {
+                    std::fprintf(stderr, "impresario: it does not start: %s\n", e.what());
+                    return Exit::failed;
+                }
             }
             std::map<std::string, Row> rows;
             std::string text;

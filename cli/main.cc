@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "cli/client.h"
 #include "cli/command.h"
 
 int main(int argc, char** argv) {
@@ -27,6 +28,9 @@ int main(int argc, char** argv) {
     }
     try {
         return chosen ? chosen() : Exit::usage;
+    } catch (const Refusal& refusal) {
+        std::fprintf(stderr, "impresario: %s\n", refusal.text.c_str());
+        return refusal.code;
     } catch (const std::exception& e) {
         std::fprintf(stderr, "impresario: %s\n", e.what());
         return Exit::failed;

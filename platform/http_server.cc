@@ -21,7 +21,13 @@ HttpResponse plain_problem(int status, std::string_view detail) {
     response.status = status;
     response.close = true;
     response.headers.emplace_back("content-type", "application/problem+json");
-    response.body = R"({"type":"about:blank","title":")" + std::string(reason_phrase(status)) + R"(","status":)" +
+    const std::string_view type = status == 413   ? "body-too-large"
+                                  : status == 431 ? "headers-too-large"
+                                  : status == 408 ? "request-timeout"
+                                  : status == 500 ? "internal"
+                                                  : "bad-request";
+    response.body = R"({"type":"/problems/)" + std::string(type) + R"(","title":")" +
+                    std::string(reason_phrase(status)) + R"(","status":)" +
                     std::to_string(status) + R"(,"detail":")" + std::string(detail) + "\"}";
     return response;
 }
@@ -247,8 +253,8 @@ void HttpServer::start() {
         s.acceptor.set_option(tcp::acceptor::reuse_address(true));
         s.acceptor.bind(endpoint);
         s.acceptor.listen(4096);
-    } catch (const std::exception& e) {
-        throw std::runtime_error("cannot listen on " + where + ": " + e.what());
+    } catch (const boost::system::system_error& e) {
+        throw std::runtime_error("cannot listen on " + where + ": " + e.code().message());
     }
     asio::co_spawn(s.executor, s.accept_loop(), asio::detached);
 }

@@ -1,10 +1,12 @@
 #include "platform/local_postgres.h"
 
 #include <pwd.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -116,6 +118,12 @@ void LocalPostgres::start() {
     if (run_command(status).status != 0)
         run({find_program("pg_ctl"), "-D", data_, "-l", home_ + "/postgres.log", "-w", "-t", "60", "start"});
     running_ = true;
+}
+
+bool LocalPostgres::alive() const {
+    pid_t pid = 0;
+    std::ifstream(data_ + "/postmaster.pid") >> pid;
+    return pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM);
 }
 
 void LocalPostgres::stop(const std::string& mode) {

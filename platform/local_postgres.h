@@ -33,6 +33,8 @@ class LocalPostgres {
     /// fast, smart or immediate.
     void stop(const std::string& mode);
     void start();
+    /// Whether its server process is there.
+    bool alive() const;
     /// Leaves it running when this goes.
     void detach() { running_ = false; }
     const std::string& home() const { return home_; }

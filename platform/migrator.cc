@@ -1,11 +1,19 @@
 #include "platform/migrator.h"
 
+#include <algorithm>
+
 namespace impresario::platform {
 
 std::string Migration::why() const {
-    std::string line = up.substr(0, up.find('\n'));
-    while (!line.empty() && (line.front() == '-' || line.front() == ' ')) line.erase(line.begin());
-    return line;
+    std::string text;
+    for (std::size_t at = 0; up.compare(at, 3, "-- ") == 0;) {
+        const auto end = std::min(up.find('\n', at), up.size());
+        if (!text.empty()) text += ' ';
+        text += up.substr(at + 3, end - at - 3);
+        at = std::min(end + 1, up.size());
+    }
+    const auto stop = text.find(". ");
+    return stop == std::string::npos ? text : text.substr(0, stop + 1);
 }
 
 SchemaStatus Migrator::status(Tx& tx) const {

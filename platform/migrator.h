@@ -19,7 +19,7 @@ struct Migration {
     /// The oldest hub that can run once this is applied; only a contract step raises it.
     int min_hub = 1;
 
-    /// The first line of the up file, without its comment mark: why it exists.
+    /// The first sentence of the up file's opening comment: why it exists.
     std::string why() const;
 };
 

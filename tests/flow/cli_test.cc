@@ -124,6 +124,49 @@ TEST_F(Cli, PauseQueueCancelResume) {
     EXPECT_EQ(cli({"state"}).json()["today"]["completed"], 1);
 }
 
+TEST_F(Cli, ABatchIsOneBatchAndCanBeWaitedFor) {
+    answer({{"status", "completed"}});
+    hub.register_type("t", peer.url());
+    const std::string file = "/tmp/impresario-batch-" + std::to_string(getpid()) + ".json";
+    Json inputs = Json::array();
+    for (int i = 0; i < 1100; ++i) inputs.push_back({{"i", i}});
+    std::ofstream(file) << inputs.dump();
+    const auto big = cli({"enqueue", "t", "--batch", file});
+    EXPECT_EQ(big.code, 0) << big.text;
+    EXPECT_EQ(big.json()["count"], 1100);
+    EXPECT_EQ(hub.database.value("select count(distinct batch_id) || ' ' || count(*) from executions"), "1 1100");
+    std::ofstream(file) << R"([{"i": 1}, {"i": 2}, {"i": 3}])";
+    const auto waited = cli({"enqueue", "t", "--batch", file, "--wait", "60", "--table"});
+    EXPECT_EQ(waited.code, 0) << waited.text;
+    EXPECT_THAT(waited.text, HasSubstr("3 completed"));
+    EXPECT_THAT(waited.text, HasSubstr(hub.database.value(
+                                 "select batch_id from executions order by created_at desc limit 1")));
+    EXPECT_EQ(cli({"enqueue", "t", "--batch", file, "--input", "{}"}).code, 2) << "one or the other";
+    Json bad = Json::array();
+    for (int i = 0; i < 100; ++i) bad.push_back(1);
+    std::ofstream(file) << bad.dump();
+    const auto refused = cli({"enqueue", "t", "--batch", file, "--priority", "999"});
+    EXPECT_NE(refused.code, 0);
+    EXPECT_THAT(refused.text, HasSubstr("and 80 more"));
+    fs::remove(file);
+}
+
+TEST_F(Cli, MigrateAndKeysNameWhatIsWrongWithTheConfiguration) {
+    const std::string file = "/tmp/impresario-wrong-" + std::to_string(getpid()) + ".toml";
+    std::ofstream(file) << "[database]\nulr = \"host=x\"\n";
+    for (const auto& words :
+         {std::vector<std::string>{"migrate", "status"}, std::vector<std::string>{"keys", "list"}}) {
+        auto arguments = words;
+        arguments.insert(arguments.end(), {"--config", file});
+        const auto said = run(arguments);
+        EXPECT_EQ(said.code, 2) << said.text;
+        EXPECT_THAT(said.text, HasSubstr("database.ulr"));
+    }
+    const auto status = run({"migrate", "status", "--database-url", hub.database.url().reveal()});
+    EXPECT_THAT(status.text, HasSubstr("whom we have already answered.")) << "the whole reason";
+    fs::remove(file);
+}
+
 TEST_F(Cli, DeadLettersAreListedRetriedAndDiscarded) {
     answer({{"status", "failed"}, {"error_data", {{"message", "no"}}}});
     hub.register_type("t", peer.url(), {{"retry_policy", quick_retries(1)}});
