@@ -150,7 +150,8 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
         const bool callback = std::holds_alternative<CallbackReceived>(command.happening);
         if (held.contains(command.execution)) {
             reply.held = true;
-            reply.answer = {503, "held", "another transaction holds this execution; nothing was changed, try again", {}};
+            reply.answer = {
+                503, "held", "another transaction holds this execution; nothing was changed, try again", {}};
             continue;
         }
         if (row == rows.end() ||
@@ -177,7 +178,7 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
         if (decision.cancelled_peer) reply.cancelled_peers.push_back(*decision.cancelled_peer);
         for (const auto& closed : decision.closed)
             found[{closed.execution, closed.attempt.id}] = {
-                closed.execution, closed.attempt.id,      closed.attempt.number, closed.opening,
+                closed.execution, closed.attempt.id,      closed.attempt.number,  closed.opening,
                 closed.outcome,   closed.callback_sha256, closed.callback_answer, closed.attempt.cost};
         for (const auto& amended : decision.amended) {
             auto& known = found[{amended.execution, amended.attempt.id}];
@@ -219,7 +220,8 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
         Reply& first = replies.front();
         first.others = std::move(family.others);
         first.unsettled = std::move(family.unsettled);
-        std::move(family.cancelled_peers.begin(), family.cancelled_peers.end(), std::back_inserter(first.cancelled_peers));
+        std::move(family.cancelled_peers.begin(), family.cancelled_peers.end(),
+                  std::back_inserter(first.cancelled_peers));
     }
     return replies;
 }

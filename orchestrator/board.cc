@@ -380,7 +380,7 @@ std::vector<Board::InFlight> Board::in_flight_at(const domain::NodeId& node) con
 }
 
 std::vector<Board::InFlight> Board::lapsed(const std::set<domain::NodeId>& alive, TimePoint now,
-                                         domain::Duration patience) const {
+                                           domain::Duration patience) const {
     std::vector<InFlight> found;
     for (const auto& id : in_flight_) {
         const Live& live = live_.at(id);

@@ -125,7 +125,7 @@ class Board {
     std::vector<InFlight> in_flight_at(const domain::NodeId& node) const;
     /// Attempts in state granted or sending whose node is not among `alive`, or granted longer than `patience`.
     std::vector<InFlight> lapsed(const std::set<domain::NodeId>& alive, domain::TimePoint now,
-                               domain::Duration patience) const;
+                                 domain::Duration patience) const;
     /// Deadlines that passed in it are acted on later, those of rows still to come as well.
     void set_outage(std::optional<Outage> outage);
     /// The deadline of this one is acted on at `until`, unless the row is given another one.

@@ -688,8 +688,9 @@ class Decider {
         const bool live = row().attempt && row().attempt->id == report.attempt;
         const bool taken = live && row().attempt->state == AttemptState::accepted;
         // Who was taken for dead and was not knows what the others only wait to learn.
-        const bool told = live && (row().attempt->fence == report.fence ||
-                                   (row().attempt->state == AttemptState::unknown && row().attempt->fence == report.fence + 1));
+        const bool told =
+            live && (row().attempt->fence == report.fence ||
+                     (row().attempt->state == AttemptState::unknown && row().attempt->fence == report.fence + 1));
         if (told && row().attempt->state != AttemptState::waiting_redelivery) {
             live_delivery(draft_, report);
         } else if (const auto* done = std::get_if<webhooks::Done>(&report.outcome)) {
@@ -884,7 +885,8 @@ class Decider {
 
     void operator()(const AcceptLate& late) {
         const auto& found = draft_.at().found;
-        if (discarded() || !found || !late_is_possible(row(), *found) || late.callback.status != CallbackStatus::completed)
+        if (discarded() || !found || !late_is_possible(row(), *found) ||
+            late.callback.status != CallbackStatus::completed)
             return draft_.refuse(
                 409, "cannot-accept",
                 "only a completed result of the last attempt can be accepted, while no newer attempt lives");

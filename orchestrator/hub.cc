@@ -42,7 +42,11 @@ constexpr Duration kStatusPatience = seconds{30};
 }
 
 Hub::Hub(Node& node, HubSettings settings)
-    : node_(node), settings_(settings), wakeup_(node.executor()), renewal_(node.executor()), machine_(node.clock().now()) {
+    : node_(node),
+      settings_(settings),
+      wakeup_(node.executor()),
+      renewal_(node.executor()),
+      machine_(node.clock().now()) {
     node_.on_row = [this](const Execution& row) {
         if (!board_) return;
         board_->observe(row);
@@ -107,7 +111,8 @@ Task<void> Hub::run() {
             trouble = true;
             if (refused.later() && board_) {
                 // Nothing was written and nothing observed: memory is as true as before.
-                log::warn("a turn has to wait", {{"error", refused.what()}, {"next", "trying again; pg_locks shows who holds what"}});
+                log::warn("a turn has to wait",
+                          {{"error", refused.what()}, {"next", "trying again; pg_locks shows who holds what"}});
             } else {
                 log::error("a turn failed", {{"error", refused.what()}, {"next", "starting again from the tables"}});
                 step_down("a turn failed");
@@ -166,7 +171,8 @@ Task<bool> Hub::try_lead() {
     const auto lease = node_.settings().lease;
     auto asked_row = node_.database().read([](Tx& tx) { return SchedulerStore().look(tx); });
     const auto row = co_await std::move(asked_row);
-    const bool gone = row.node && leader_presence_.gone(*row.node, row.session, row.session_missing, steady_clock::now());
+    const bool gone =
+        row.node && leader_presence_.gone(*row.node, row.session, row.session_missing, steady_clock::now());
     const int missed = gone ? row.session : 0;
     if (!row.to_be_had(id, missed)) co_return false;
     // Committed before anything is loaded: the load is a new snapshot (protocol R2).
@@ -259,8 +265,10 @@ Task<void> Hub::keep_lead() {
         const int pid = node_.backend_pid();
         std::optional<Lead> kept;
         try {
-            auto asked_kept = node_.database().transact([epoch, id = node_.id(), pid, lease = node_.settings().lease](
-                                                            Tx& tx) { return SchedulerStore().renew(tx, epoch, id, pid, lease); });
+            auto asked_kept =
+                node_.database().transact([epoch, id = node_.id(), pid, lease = node_.settings().lease](Tx& tx) {
+                    return SchedulerStore().renew(tx, epoch, id, pid, lease);
+                });
             kept = co_await std::move(asked_kept);
         } catch (const std::exception&) {
             // Trying again before the lease ends; if it does, the fence decides.
@@ -329,8 +337,9 @@ bool Hub::put_off_faulty(const ExecutionId& id, const std::exception_ptr& failur
         std::rethrow_exception(failure);
     } catch (const platform::StatementRefused& refused) {
         if (!refused.data()) return false;
-        log::error("an execution cannot be written",
-                   {{"execution", id}, {"error", refused.what()}, {"next", "it is left out for a minute; see its row"}});
+        log::error(
+            "an execution cannot be written",
+            {{"execution", id}, {"error", refused.what()}, {"next", "it is left out for a minute; see its row"}});
         board_->put_off(id, now + kFaultyPause);
         return true;
     } catch (...) {
@@ -347,16 +356,17 @@ Task<void> Hub::read_feed() {
         journal::Feed feed;
         std::vector<priority_queue::LockedExecution> rows;
     };
-    auto asked_read = node_.database().transact([position = feed_position_, begun = feed_begun_, id = node_.id()](Tx& tx) {
-        Read result;
-        result.feed = journal::EventStore().feed(tx, position, begun, id, kMostFeed);
-        if (result.feed.overflow) return result;
-        std::set<ExecutionId> ids;
-        for (const auto& event : result.feed.events)
-            if (event.kind == "execution") ids.insert(ExecutionId{event.stream});
-        if (!ids.empty()) result.rows = priority_queue::QueueStore().read(tx, {ids.begin(), ids.end()});
-        return result;
-    });
+    auto asked_read =
+        node_.database().transact([position = feed_position_, begun = feed_begun_, id = node_.id()](Tx& tx) {
+            Read result;
+            result.feed = journal::EventStore().feed(tx, position, begun, id, kMostFeed);
+            if (result.feed.overflow) return result;
+            std::set<ExecutionId> ids;
+            for (const auto& event : result.feed.events)
+                if (event.kind == "execution") ids.insert(ExecutionId{event.stream});
+            if (!ids.empty()) result.rows = priority_queue::QueueStore().read(tx, {ids.begin(), ids.end()});
+            return result;
+        });
     const auto read = co_await std::move(asked_read);
     if (!board_) co_return;
     if (read.feed.overflow) {
@@ -437,7 +447,8 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
         board_->end_due_reading(due.first.empty() ? due.second : std::optional(now));
     }
     if (!unsettled_.empty() && now >= settle_at_) {
-        for (const auto& parent : std::exchange(unsettled_, {})) commands.push_back(node_.command(parent, ChildrenEnded{}));
+        for (const auto& parent : std::exchange(unsettled_, {}))
+            commands.push_back(node_.command(parent, ChildrenEnded{}));
     }
     for (const auto& passed : board_->passed_deadlines(now, kMostSweep)) {
         // Nobody knows whether it began: where somebody can be asked, ask before trying anew.
@@ -701,7 +712,8 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
 }
 
 /// On a database thread: confirms by id what memory has planned. What is not found is held by somebody, or gone.
-std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks, const subworkflows::Catalogue& catalogue) const {
+std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks,
+                                   const subworkflows::Catalogue& catalogue) const {
     std::vector<ExecutionId> ids;
     for (const auto& each : picks) ids.push_back(each.execution);
     std::map<ExecutionId, priority_queue::ClaimableExecution> rows;
@@ -868,8 +880,8 @@ void Hub::record_metrics(TimePoint now) {
 
 Task<void> Hub::write_metrics(std::vector<journal::Measurement> measurements) {
     try {
-        auto writing = node_.database().transact(
-            [&measurements](Tx& tx) { journal::MetricStore().record(tx, measurements); });
+        auto writing =
+            node_.database().transact([&measurements](Tx& tx) { journal::MetricStore().record(tx, measurements); });
         co_await std::move(writing);
     } catch (const std::exception& e) {
         log::debug("metrics could not be written", {{"error", e.what()}});

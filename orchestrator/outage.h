@@ -22,9 +22,7 @@ struct Outage {
         return deadline < from || deadline > until ? deadline : domain::saturating_add(deadline, grace());
     }
     /// Until then nothing of another node is taken over: a whole lease in which everybody can say that he is there.
-    domain::TimePoint no_takeover_before(domain::Duration lease) const {
-        return domain::saturating_add(until, lease);
-    }
+    domain::TimePoint no_takeover_before(domain::Duration lease) const { return domain::saturating_add(until, lease); }
     friend bool operator==(const Outage&, const Outage&) = default;
 };
 

@@ -23,8 +23,8 @@ template <class Item, class Reply>
 using Flush = std::function<std::vector<Reply>(Tx&, const std::vector<Item>&)>;
 
 /// Writes the items in one transaction; if there is one among them that PostgreSQL cannot store, the batch is halved
-/// until it is found, and only that one fails (protocol R10). What each brought, in order: its reply, committed, or what
-/// its transaction threw.
+/// until it is found, and only that one fails (protocol R10). What each brought, in order: its reply, committed, or
+/// what its transaction threw.
 template <class Item, class Reply>
 Task<std::vector<std::variant<Reply, std::exception_ptr>>> write_each(Database& database, Flush<Item, Reply> flush,
                                                                       std::vector<Item> items) {
@@ -63,7 +63,8 @@ class Committer {
     /// Called on the network thread after a commit, before the submitters are resumed.
     using Committed = std::function<void(const std::vector<Reply>&)>;
 
-    Committer(Database& database, Flush<Item, Reply> flush, Committed committed = {}, std::size_t most = 500, int parallel = 1)
+    Committer(Database& database, Flush<Item, Reply> flush, Committed committed = {}, std::size_t most = 500,
+              int parallel = 1)
         : database_(database),
           flush_(std::move(flush)),
           committed_(std::move(committed)),

@@ -65,7 +65,8 @@ std::optional<std::string> decode_base64(std::string_view text) {
     const int length = EVP_DecodeBlock(bytes_of(bytes), bytes_of(text), static_cast<int>(text.size()));
     if (length < 0) return std::nullopt;
     bytes.resize(static_cast<std::size_t>(length) - padding);
-    // EVP_DecodeBlock skips white space, reads padding as zeros and drops odd bits at the end: bytes have one text only.
+    // EVP_DecodeBlock skips white space, reads padding as zeros and drops odd bits at the end: bytes have one text
+    // only.
     if (base64(bytes) != text) return std::nullopt;
     return bytes;
 }

@@ -311,7 +311,8 @@ struct Database::Workers {
             }
             ++database.busy_;
             // Another seat has reached it meanwhile: then there is no reason to wait.
-            if (!connection && (database.reachable_.load() || steady_clock::now() >= next_try)) connect(seat, connection, next_try);
+            if (!connection && (database.reachable_.load() || steady_clock::now() >= next_try))
+                connect(seat, connection, next_try);
             if (!connection) {
                 refuse(entry, "the database cannot be reached");
                 --database.busy_;

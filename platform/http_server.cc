@@ -27,8 +27,8 @@ HttpResponse plain_problem(int status, std::string_view detail) {
                                   : status == 500 ? "internal"
                                                   : "bad-request";
     response.body = R"({"type":"/problems/)" + std::string(type) + R"(","title":")" +
-                    std::string(reason_phrase(status)) + R"(","status":)" +
-                    std::to_string(status) + R"(,"detail":")" + std::string(detail) + "\"}";
+                    std::string(reason_phrase(status)) + R"(","status":)" + std::to_string(status) + R"(,"detail":")" +
+                    std::string(detail) + "\"}";
     return response;
 }
 

@@ -55,6 +55,28 @@ TEST(Callback, S01BytesThatAreNoTextCanBeSentAgain) {
     EXPECT_EQ(run.hub.await_end(run.id)["status"], "completed");
 }
 
+TEST(Callback, S01AHundredHealthyOnesBehindThemEnd) {
+    HubFixture hub;
+    const std::string unstorable =
+        R"({"status":"failed","error_data":{"message":"a\u0000b"},"result_data":{"\ud800":["\udfff"]}})";
+    Peer bad([&](const Asked& asked) {
+        if (asked.json["input_data"]["i"].get<int>() % 2 == 0) return Behaviour{500, std::string("\0\0", 2)};
+        return Behaviour{200, unstorable};
+    });
+    Peer good([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})"}; });
+    hub.register_type("bad", bad.url(), {{"retry_policy", "none"}});
+    hub.register_type("good", good.url());
+    Json batch = Json::array();
+    for (int i = 0; i < 120; ++i)
+        batch.push_back(
+            {{"workflow_type", i < 20 ? "bad" : "good"}, {"priority", i < 20 ? 90 : 10}, {"input", {{"i", i}}}});
+    ASSERT_EQ(hub.api("POST", "/v1/executions/batch", {{"executions", batch}}).status, 201);
+    EXPECT_TRUE(eventually(
+        [&] { return hub.database.value("select count(*) from executions where completed_at is null") == "0"; }));
+    EXPECT_EQ(hub.database.value("select count(*) from executions where status = 'completed'"), "100");
+    EXPECT_EQ(hub.database.value("select count(*) from executions where status in ('failed', 'dead')"), "20");
+}
+
 TEST(Callback, S03TheSameTwentyTimesAtOnce) {
     Running run;
     const std::string body = R"({"status":"completed","result_data":{"x":1},"metrics":{"cost_usd":0.25}})";
@@ -266,8 +288,7 @@ TEST(Callback, AParentThatIsEndedTakesItsChildrenWithIt) {
         Peer::call_back(child_of(peer, asked), kOneOfTwo);
         // The child has a child of its own.
         const auto child = child_of(peer, asked + 1);
-        Peer::call_back(child, {{"status", "partial"},
-                                {"items", {{{"key", "b"}, {"status", "failed"}}}}});
+        Peer::call_back(child, {{"status", "partial"}, {"items", {{{"key", "b"}, {"status", "failed"}}}}});
         const auto grandchild = child_of(peer, asked + 2);
         asked += 3;
         end(id);

@@ -139,8 +139,8 @@ TEST_F(Cli, ABatchIsOneBatchAndCanBeWaitedFor) {
     const auto waited = cli({"enqueue", "t", "--batch", file, "--wait", "60", "--table"});
     EXPECT_EQ(waited.code, 0) << waited.text;
     EXPECT_THAT(waited.text, HasSubstr("3 completed"));
-    EXPECT_THAT(waited.text, HasSubstr(hub.database.value(
-                                 "select batch_id from executions order by created_at desc limit 1")));
+    EXPECT_THAT(waited.text,
+                HasSubstr(hub.database.value("select batch_id from executions order by created_at desc limit 1")));
     EXPECT_EQ(cli({"enqueue", "t", "--batch", file, "--input", "{}"}).code, 2) << "one or the other";
     Json bad = Json::array();
     for (int i = 0; i < 100; ++i) bad.push_back(1);

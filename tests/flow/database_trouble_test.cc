@@ -90,7 +90,9 @@ TEST(DatabaseTrouble, WhatIsHeldWhileItIsDueIsDecidedOnceItIsFree) {
     const auto late = hub.enqueue("late");
     ASSERT_TRUE(peer.wait_for(1));
     const auto planned = hub.enqueue(
-        "other", {{"n", 2}}, {{"scheduled_at", hub.database.value("select to_char(now() + interval '1 second', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')")}});
+        "other", {{"n", 2}},
+        {{"scheduled_at",
+          hub.database.value("select to_char(now() + interval '1 second', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')")}});
     Prompt prompt(hub.database);
     prompt.run("begin");
     prompt.run("select from executions for update");
@@ -184,7 +186,8 @@ TEST(DatabaseTrouble, ALostListeningSessionIsNotTheEndOfItsNode) {
     const auto before = sessions();
     hub.database.run("select pg_terminate_backend(backend_pid) from nodes");
     ASSERT_TRUE(eventually([&] {
-        return hub.database.value("select count(*) from nodes n join pg_stat_activity a on a.pid = n.backend_pid") == "2";
+        return hub.database.value("select count(*) from nodes n join pg_stat_activity a on a.pid = n.backend_pid") ==
+               "2";
     })) << "both say at once that they listen anew";
     EXPECT_NE(sessions(), before);
     // Longer than a session may be missed, with whole turns in it.
@@ -224,7 +227,9 @@ TEST(DatabaseTrouble, ADeadlineThatPassedInAnOutageIsSparedWhateverComesAfter) {
     ASSERT_TRUE(hub.await(id, [](const Json& e) { return e["attempt"]["state"] == "accepted"; }))
         << hub.execution(id).dump();
     // A moment may pass until every session is back.
-    ASSERT_TRUE(eventually([&] { return hub.api("POST", "/v1/executions", {{"workflow_type", "other"}}).status == 201; }));
+    ASSERT_TRUE(eventually([&] {
+        return hub.api("POST", "/v1/executions", {{"workflow_type", "other"}}).status == 201;
+    }));
     EXPECT_TRUE(eventually([&] {
         return hub.database.value("select count(*) from executions where status = 'completed'") != "0";
     })) << "with a newer reading of the row";

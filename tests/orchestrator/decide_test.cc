@@ -92,9 +92,9 @@ class Story {
     std::optional<webhooks::FoundAttempt> found(const domain::AttemptId& attempt) const {
         for (const auto& each : closed)
             if (each.attempt.id == attempt)
-                return webhooks::FoundAttempt{each.execution, each.attempt.id,      each.attempt.number, each.opening,
-                                              each.outcome,   each.callback_sha256, each.callback_answer,
-                                              each.attempt.cost};
+                return webhooks::FoundAttempt{each.execution,       each.attempt.id,  each.attempt.number,
+                                              each.opening,         each.outcome,     each.callback_sha256,
+                                              each.callback_answer, each.attempt.cost};
         return std::nullopt;
     }
 
@@ -570,7 +570,8 @@ TEST(Decide, WhatAnAttemptHasCostSoFarIsSpentWhateverBecomesOfIt) {
     told.now += minutes{10};
     told.happen(BecameDue{});
     ASSERT_TRUE(told.grant());
-    told.call_back(R"({"status":"completed","usage":[{"provider":"a","cost_usd":0.01},{"provider":"b","cost_usd":0.02}]})");
+    told.call_back(
+        R"({"status":"completed","usage":[{"provider":"a","cost_usd":0.01},{"provider":"b","cost_usd":0.02}]})");
     EXPECT_EQ(told.row.cost, usd(0.23)) << "without a total, the sum over providers";
 
     Story silent;

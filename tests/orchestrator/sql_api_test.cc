@@ -148,14 +148,17 @@ TEST_F(SqlApi, WhatTheAttemptHadCostSoFarIsSpent) {
 TEST_F(SqlApi, ATimeThatIsNoneIsRefused) {
     EXPECT_THROW(db_.run("select enqueue_workflow_task('seo_monitor', 50, '{}', 'infinity')"), StatementRefused);
     const auto id = enqueue();
-    EXPECT_THROW(db_.run("update workflow_orchestration set scheduled_at = '-infinity' where execution_id = '" + id + "'"),
-                 StatementRefused);
+    EXPECT_THROW(
+        db_.run("update workflow_orchestration set scheduled_at = '-infinity' where execution_id = '" + id + "'"),
+        StatementRefused);
 }
 
 TEST_F(SqlApi, AChangedRowLeavesItsGate) {
     const auto id = enqueue();
-    db_.run("update executions set ready = false, gate = '{\"kind\": \"key_concurrency\"}', gate_since = now() "
-            "where execution_id = '" + id + "'");
+    db_.run(
+        "update executions set ready = false, gate = '{\"kind\": \"key_concurrency\"}', gate_since = now() "
+        "where execution_id = '" +
+        id + "'");
     db_.run("update workflow_orchestration set priority = 77 where execution_id = '" + id + "'");
     EXPECT_EQ(db_.value("select ready and gate is null and gate_since is null from executions where execution_id = '" +
                         id + "'"),

@@ -13,7 +13,8 @@ TEST(Base64, IsStrict) {
     EXPECT_EQ(base64("any carnal pleas"), "YW55IGNhcm5hbCBwbGVhcw==");
     EXPECT_EQ(decode_base64("YW55IGNhcm5hbCBwbGVhcw=="), "any carnal pleas");
     EXPECT_EQ(decode_base64(""), "");
-    for (const auto* bad : {"a", "a===", "====", "YW55 GNh", "YW5=IGNh", "YW55_GNh", "YR==", "YW5=", "YQ==\n", "\nYQ==", "=YQ="})
+    for (const auto* bad :
+         {"a", "a===", "====", "YW55 GNh", "YW5=IGNh", "YW55_GNh", "YR==", "YW5=", "YQ==\n", "\nYQ==", "=YQ="})
         EXPECT_FALSE(decode_base64(bad)) << bad;
     EXPECT_EQ(decode_base64url(base64url("\xff\xfe\xfd")), "\xff\xfe\xfd");
 }

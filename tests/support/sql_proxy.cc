@@ -19,8 +19,8 @@ int socket_at(const std::string& path, bool listening) {
     address.sun_family = AF_UNIX;
     std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
     const auto* at = reinterpret_cast<sockaddr*>(&address);
-    const bool good = listening ? bind(fd, at, sizeof address) == 0 && listen(fd, 64) == 0
-                                : connect(fd, at, sizeof address) == 0;
+    const bool good =
+        listening ? bind(fd, at, sizeof address) == 0 && listen(fd, 64) == 0 : connect(fd, at, sizeof address) == 0;
     if (good) return fd;
     close(fd);
     return -1;
