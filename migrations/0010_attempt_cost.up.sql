@@ -53,6 +53,11 @@ begin
         values (p_row.execution_id, p_row.attempts, p_row.attempt_id, p_row.opening, p_row.attempt_node, p_row.endpoint_id,
                 p_row.deliveries, p_row.granted_at, p_row.accepted_at, 'sql', p_status,
                 p_row.attempt_cost_microusd);
+        if p_row.attempt_cost_microusd is not null then
+            insert into workflow_resource_usage (execution_id, resource_type, usage_amount, cost_usd, usage_id)
+            values (p_row.execution_id, 'api_call', 0, p_row.attempt_cost_microusd * 0.000001, p_row.attempt_id || '/so-far')
+            on conflict (execution_id, usage_id) do nothing;
+        end if;
     end if;
     update executions set
         status = p_status,

@@ -150,6 +150,7 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
         const bool callback = std::holds_alternative<CallbackReceived>(command.happening);
         if (held.contains(command.execution)) {
             reply.held = true;
+            if (std::holds_alternative<ChildrenEnded>(command.happening)) reply.unsettled.push_back(command.execution);
             reply.answer = {
                 503, "held", "another transaction holds this execution; nothing was changed, try again", {}};
             continue;
@@ -219,7 +220,7 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
     if (!replies.empty()) {
         Reply& first = replies.front();
         first.others = std::move(family.others);
-        first.unsettled = std::move(family.unsettled);
+        std::move(family.unsettled.begin(), family.unsettled.end(), std::back_inserter(first.unsettled));
         std::move(family.cancelled_peers.begin(), family.cancelled_peers.end(),
                   std::back_inserter(first.cancelled_peers));
     }

@@ -174,7 +174,8 @@ void Board::put_off(const ExecutionId& id, TimePoint until) {
     put_off_[id] = until;
     // The next reading counts, also one that says nothing new.
     gone_.erase(id);
-    put_off_deadline(id, until);
+    if (const auto live = live_.find(id); live != live_.end())
+        move_deadline(id, live->second, std::max(live->second.deadline, until));
     for (auto& [lane, state] : lanes_)
         if (state.order.erase(id)) break;
 }
@@ -371,10 +372,10 @@ std::vector<Board::Passed> Board::passed_deadlines(TimePoint now, std::size_t mo
     return passed;
 }
 
-std::vector<Board::InFlight> Board::in_flight_at(const domain::NodeId& node) const {
+std::vector<Board::InFlight> Board::sent_by(const domain::NodeId& node) const {
     std::vector<InFlight> found;
     for (const auto& id : in_flight_)
-        if (const Live& live = live_.at(id); live.node == node)
+        if (const Live& live = live_.at(id); live.node == node && live.state == domain::AttemptState::sending)
             found.push_back({id, live.attempt, live.fence, live.endpoint, live.lane});
     return found;
 }

@@ -235,14 +235,26 @@ std::optional<domain::MicroUsd> book_usage(Draft& draft, const domain::Callback&
             usage.push_back({row.id, "api_call", "", callback.api_calls.value_or(0), more, prefix + "0"});
         return cost;
     }
+    // Of what is booked already, from heartbeats before a deadline, each provider's share is not known: the first ones
+    // bear it.
+    domain::MicroUsd bears = booked;
+    bool priced = false;
     int index = 0;
     for (const auto& each : callback.usage) {
-        usage.push_back(
-            {row.id, "api_call", each.provider, each.api_calls, each.cost, prefix + std::to_string(index++)});
+        auto price = each.cost;
+        if (price) {
+            priced = true;
+            const domain::MicroUsd off{std::min(price->value, bears.value)};
+            bears.value -= off.value;
+            price->value -= off.value;
+        }
+        usage.push_back({row.id, "api_call", each.provider, each.api_calls, price, prefix + std::to_string(index++)});
         if (each.tokens > 0)
             usage.push_back(
                 {row.id, "tokens", each.provider, each.tokens, std::nullopt, prefix + std::to_string(index++)});
     }
+    if (!priced && more.value_or(domain::MicroUsd{}).value > 0)
+        usage.push_back({row.id, "api_call", "", 0, more, prefix + std::to_string(index)});
     return cost;
 }
 

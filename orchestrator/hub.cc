@@ -37,6 +37,8 @@ constexpr Duration kUnchangedPause = milliseconds{20};
 constexpr Duration kFaultyPause = std::chrono::minutes{1};
 /// Parents that could not be settled, and lane records that could not be written, are tried again after this.
 constexpr Duration kSettlePause = seconds{1};
+/// Between two looks at deadlines that may not be acted on.
+constexpr auto kLostContactPause = milliseconds{50};
 /// How long a status URL may take to answer before the deadline counts after all.
 constexpr Duration kStatusPatience = seconds{30};
 }
@@ -65,8 +67,7 @@ Hub::Hub(Node& node, HubSettings settings)
     node_.on_in_doubt = [this] { rebuild(); };
     node_.on_unsettled = [this](const std::vector<ExecutionId>& parents) {
         if (!board_) return;
-        unsettled_.insert(parents.begin(), parents.end());
-        settle_at_ = node_.clock().now() + kSettlePause;
+        settle_later(parents);
     };
     node_.leads = [this] { return leads(); };
 }
@@ -81,6 +82,11 @@ void Hub::hint(const std::string& payload) {
     }
     feed_hinted_ = true;
     wake();
+}
+
+void Hub::settle_later(const std::vector<ExecutionId>& parents) {
+    if (unsettled_.empty()) settle_at_ = node_.clock().now() + kSettlePause;
+    unsettled_.insert(parents.begin(), parents.end());
 }
 
 Task<void> Hub::run() {
@@ -107,9 +113,13 @@ Task<void> Hub::run() {
         } catch (const platform::DatabaseUnavailable&) {
             trouble = true;
             step_down("the database is away");
+        } catch (const platform::DatabaseInDoubt&) {
+            trouble = true;
+            node_.doubt_grants();
+            step_down("a commit is in doubt");
         } catch (const platform::StatementRefused& refused) {
             trouble = true;
-            if (refused.later() && board_) {
+            if (refused.later() && board_ && in_turn_) {
                 // Nothing was written and nothing observed: memory is as true as before.
                 log::warn("a turn has to wait",
                           {{"error", refused.what()}, {"next", "trying again; pg_locks shows who holds what"}});
@@ -182,6 +192,7 @@ Task<bool> Hub::try_lead() {
     if (!lead) co_return false;
     lead_ = lead->epoch;
     outage_ = lead->outage;
+    renewed_at_ = steady_clock::now();
     const auto operation = node_.operations().begin();
     board_ = std::make_unique<Board>(node_.operations());
     board_->set_outage(outage_);
@@ -244,16 +255,26 @@ Task<void> Hub::refill_levels() {
     for (;;) {
         auto wanted = board_->wanted_refills();
         if (wanted.empty()) co_return;
+        std::exception_ptr failure;
         for (auto& [lane, refill] : wanted) {
             const auto operation = node_.operations().begin();
             const auto of = lane;
             const auto asked = refill;
-            auto asked_rows = node_.database().read(
-                [of, asked](Tx& tx) { return priority_queue::QueueStore().load_level(tx, of, asked); });
-            auto rows = co_await std::move(asked_rows);
+            std::optional<std::vector<priority_queue::Entry>> rows;
+            try {
+                if (!failure) {
+                    auto asked_rows = node_.database().read(
+                        [of, asked](Tx& tx) { return priority_queue::QueueStore().load_level(tx, of, asked); });
+                    rows = co_await std::move(asked_rows);
+                }
+            } catch (const std::exception&) {
+                failure = std::current_exception();
+            }
             if (!board_) throw platform::DatabaseUnavailable("stepped down while loading");
-            board_->refill(of, asked, std::move(rows));
+            // Also where nothing could be read: then the level asks again.
+            board_->refill(of, asked, rows);
         }
+        if (failure) std::rethrow_exception(failure);
     }
 }
 
@@ -280,6 +301,7 @@ Task<void> Hub::keep_lead() {
             continue;
         }
         outage_ = kept->outage;
+        renewed_at_ = steady_clock::now();
         if (board_) board_->set_outage(outage_);
     }
 }
@@ -323,7 +345,10 @@ Task<void> Hub::run_commands(std::vector<Command> commands) {
             if (!reply->after && !about[i].family)
                 board_->put_off(about[i].execution, now + (reply->held ? kHeldPause : kUnchangedPause));
             replies.push_back(*reply);
-        } else if (!put_off_faulty(about[i].execution, std::get<std::exception_ptr>(written[i]), now)) {
+            continue;
+        }
+        if (about[i].family) settle_later({about[i].execution});
+        if (!put_off_faulty(about[i].execution, std::get<std::exception_ptr>(written[i]), now)) {
             failure = std::get<std::exception_ptr>(written[i]);
         }
     }
@@ -421,7 +446,7 @@ Task<void> Hub::recheck(std::vector<ExecutionId> ids) {
 }
 
 void Hub::add_never_sent(std::vector<Command>& commands) const {
-    for (const auto& each : board_->in_flight_at(node_.id()))
+    for (const auto& each : board_->sent_by(node_.id()))
         if (!node_.sends(each.attempt, each.fence))
             commands.push_back(node_.command(each.execution, NeverSent{each.attempt, each.fence}));
 }
@@ -450,7 +475,12 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
         for (const auto& parent : std::exchange(unsettled_, {}))
             commands.push_back(node_.command(parent, ChildrenEnded{}));
     }
-    for (const auto& passed : board_->passed_deadlines(now, kMostSweep)) {
+    // Whether there was an outage is known once the lead has been renewed; until then nobody runs out of time.
+    const bool out_of_contact = lost_contact();
+    if (out_of_contact) renewal_.signal();
+    std::vector<Board::Passed> over;
+    if (!out_of_contact) over = board_->passed_deadlines(now, kMostSweep);
+    for (const auto& passed : over) {
         // Nobody knows whether it began: where somebody can be asked, ask before trying anew.
         if (passed.state == domain::AttemptState::unknown && status_asked_.insert(passed.attempt).second &&
             node_.ask_status(passed.execution, passed.attempt, passed.lane, passed.endpoint)) {
@@ -466,7 +496,7 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
         see_alive(seen);
         if (!board_) co_return 0;
         add_never_sent(commands);
-        if (!outage_ || now >= outage_->no_takeover_before(node_.settings().lease)) {
+        if (!lost_contact() && (!outage_ || now >= outage_->no_takeover_before(node_.settings().lease))) {
             std::set<domain::NodeId> alive;
             for (const auto& [id, takes] : alive_) alive.insert(id);
             for (const auto& lapsed : board_->lapsed(alive, now, settings_.grant_patience)) {
@@ -770,11 +800,15 @@ Task<void> Hub::record_lanes_now(GateChanges changes, HeldEndpoints endpoints, s
     for (const auto& [id, changed] : endpoints) lanes.insert(changed.lane);
     std::optional<Recorded> recorded;
     try {
-        auto recording = node_.database().transact([this, epoch, &lanes, &changes, &endpoints](Tx& tx) {
+        auto recording = node_.database().transact([this, epoch, &lanes, &changes, &endpoints,
+                                                    catalogue = node_.catalogue()](Tx& tx) {
             Recorded done;
             const SchedulerStore scheduler;
             scheduler.fence(tx, epoch, node_.id());
             done.lanes = node_.catalogue_store().lock_lanes(tx, lanes);
+            // Of a type that is gone there is nothing to lock, only its gate to be closed.
+            for (const auto& lane : lanes)
+                if (!catalogue->find(lane)) done.lanes.insert(lane);
             for (const auto& [lane, gate] : changes) {
                 if (!done.lanes.contains(lane)) continue;
                 scheduler.record_lane_gate(tx, lane, gate);
@@ -900,6 +934,7 @@ steady_clock::duration Hub::idle_for(TimePoint now) const {
     until(board_->next_deadline());
     until(board_->next_put_off());
     if (!unsettled_.empty()) until(settle_at_);
+    if (lost_contact()) longest = std::max<steady_clock::duration>(longest, kLostContactPause);
     until(next_opening_);
     return longest;
 }

@@ -98,6 +98,9 @@ class Hub {
     platform::Task<void> record_lanes_now(GateChanges changes, HeldEndpoints endpoints, std::int64_t epoch);
     std::vector<Picked> pick(platform::Tx& tx, const std::vector<Pick>& picks,
                              const subworkflows::Catalogue& catalogue) const;
+    void settle_later(const std::vector<domain::ExecutionId>& parents);
+    /// More than half a lease has passed since the lead was last renewed.
+    bool lost_contact() const { return std::chrono::steady_clock::now() - renewed_at_ > node_.settings().lease / 2.0; }
     void record_metrics(domain::TimePoint now);
     platform::Task<void> write_metrics(std::vector<journal::Measurement> measurements);
     bool put_off_faulty(const domain::ExecutionId& id, const std::exception_ptr& failure, domain::TimePoint now);
@@ -128,6 +131,7 @@ class Hub {
     std::chrono::steady_clock::time_point scanned_at_{};
     /// The last time out of the database's reach, as the scheduler's row says (protocol R9).
     std::optional<Outage> outage_;
+    std::chrono::steady_clock::time_point renewed_at_{};
     /// Losing leadership for nothing costs a start from the tables, losing a node for nothing costs work in doubt.
     Presence leader_presence_{std::chrono::seconds{1}};
     Presence presence_{std::chrono::seconds{2}};

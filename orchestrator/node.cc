@@ -349,11 +349,32 @@ Task<void> Node::begin_and_deliver(priority_queue::ClaimableExecution granted) {
         deliver(std::move(granted));
         co_return;
     }
-    if (!reply || begun) {
-        auto giving_back = insist(id, NeverSent{attempt.id, attempt.fence});
-        co_await std::move(giving_back);
-    }
+    // Where it has passed to another by now, this changes nothing.
+    auto giving_back = insist(id, NeverSent{attempt.id, attempt.fence});
+    co_await std::move(giving_back);
     sending_.erase({attempt.id, attempt.fence});
+}
+
+void Node::doubt_grants() { spawn(give_back_unsent(), "give back what was not sent"); }
+
+/// Several times, because the commit in doubt may still be on its way.
+Task<void> Node::give_back_unsent() {
+    for (const int wait : {1, 5, 15}) {
+        co_await platform::pause_for(std::chrono::seconds{wait});
+        if (stopped_) co_return;
+        auto asked_rows =
+            parts_.database.read([id = id_](Tx& tx) { return priority_queue::QueueStore().sent_by(tx, id); });
+        const auto rows = co_await std::move(asked_rows);
+        // A grant of this node whose commit was seen here may not have come back to it yet.
+        for (const auto stamp = operations_.now(); operations_.settled() < stamp && !stopped_;)
+            co_await platform::pause_for(milliseconds{20});
+        for (const auto& row : rows) {
+            const auto& attempt = *row.execution.attempt;
+            if (sends(attempt.id, attempt.fence)) continue;
+            auto giving_back = insist(row.execution.id, NeverSent{attempt.id, attempt.fence});
+            co_await std::move(giving_back);
+        }
+    }
 }
 
 Task<void> Node::await_end(ExecutionId execution, steady_clock::duration longest) {

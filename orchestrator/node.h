@@ -85,6 +85,9 @@ class Node {
     /// Whether a request of this attempt has left this process, or may be about to. What a row says beyond that was
     /// committed in doubt.
     bool sends(const domain::AttemptId& attempt, int fence) const { return sending_.contains({attempt, fence}); }
+    /// A commit that granted to this node is in doubt: what it is said to send and does not goes back into the queue,
+    /// whoever leads by then.
+    void doubt_grants();
     /// Tells the peer that its work is no longer wanted, as far as it listens.
     void tell_cancelled(PeerCancelled peer);
     /// Asks the endpoint's status URL about an attempt whose start is unknown, and acts on what it says. False: it has
@@ -133,6 +136,7 @@ class Node {
     platform::Task<void> deliver_one(priority_queue::ClaimableExecution granted);
     platform::Task<void> begin_and_deliver(priority_queue::ClaimableExecution granted);
     platform::Task<bool> insist(domain::ExecutionId execution, Happening happening);
+    platform::Task<void> give_back_unsent();
     platform::Task<void> tell_peer(PeerCancelled peer);
     platform::Task<void> ask_status_of(domain::ExecutionId execution, domain::AttemptId attempt, std::string address,
                                        std::shared_ptr<const webhooks::Target> where);

@@ -181,6 +181,10 @@ std::vector<LockedExecution> QueueStore::list(Tx& tx, const ExecutionFilter& fil
     return read_locked(tx.exec(sql::list_executions, params));
 }
 
+std::vector<LockedExecution> QueueStore::sent_by(Tx& tx, const domain::NodeId& node) const {
+    return read_locked(tx.exec(sql::sent_by, Params().add(node)));
+}
+
 std::vector<ClaimableExecution> QueueStore::granted_to(Tx& tx, const domain::NodeId& node) const {
     return read_claimable(tx.exec(sql::granted_to, Params().add(node)));
 }

@@ -90,6 +90,7 @@ class QueueStore {
     std::vector<ClaimableExecution> lock_claimable(platform::Tx& tx, const std::vector<domain::ExecutionId>& ids) const;
     std::vector<LockedExecution> read(platform::Tx& tx, const std::vector<domain::ExecutionId>& ids) const;
     std::vector<LockedExecution> list(platform::Tx& tx, const ExecutionFilter& filter) const;
+    std::vector<LockedExecution> sent_by(platform::Tx& tx, const domain::NodeId& node) const;
     std::vector<ClaimableExecution> granted_to(platform::Tx& tx, const domain::NodeId& node) const;
 
     /// Writes rows that this transaction has locked. `granted_to` is set for attempts in state granted.

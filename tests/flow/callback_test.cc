@@ -316,6 +316,10 @@ TEST(Callback, AParentThatSomebodyHoldsIsSettledOnceItIsFree) {
         EXPECT_EQ(Peer::call_back(child, {{"status", "completed"}}).status, 200) << "the child does not wait for it";
         EXPECT_EQ(hub.status(child.execution_id()), "completed");
         EXPECT_EQ(hub.status(id), "running");
+        // Held long enough to be tried in vain more than once: what takes place in between shows that time has passed.
+        const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds{2500};
+        EXPECT_TRUE(eventually([&] { return std::chrono::steady_clock::now() > until; }));
+        EXPECT_EQ(hub.status(id), "running");
     });
     EXPECT_EQ(hub.await_end(id, 10)["status"], "completed");
 }

@@ -17,6 +17,7 @@ class Prompt {
     explicit Prompt(const TestDatabase& database) {
         platform::DatabaseSettings settings;
         settings.url = database.url();
+        settings.application_name = "prompt";
         connection_ = std::make_unique<platform::Connection>(settings, nullptr);
         // He has gone for a coffee.
         run("set idle_in_transaction_session_timeout = 0");
@@ -123,6 +124,34 @@ TEST(DatabaseTrouble, ARowThatCannotBeWrittenStopsNothingElse) {
     EXPECT_EQ(hub.status(faulty), "queued");
     EXPECT_EQ(hub.database.value("select epoch from scheduler"), epoch);
     EXPECT_NE(hub.hub->log().find("cannot be written"), std::string::npos) << "it is named in the log";
+}
+
+TEST(DatabaseTrouble, WhoCannotReadTheTablesDoesNotLead) {
+    HubFixture hub;
+    Peer peer;
+    hub.register_type("narrow", peer.url(), {{"max_concurrency", 1}});
+    const auto first = hub.enqueue("narrow");
+    ASSERT_TRUE(hub.await(first, [](const Json& e) { return e["status"] == "running"; }));
+    const auto second = hub.enqueue("narrow");
+    const auto epoch = hub.database.value("select epoch from scheduler");
+    Prompt prompt(hub.database);
+    prompt.run("begin");
+    prompt.run("lock table executions in access exclusive mode");
+    // Everything begins anew, while the table cannot be read for longer than anybody waits.
+    hub.database.run(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'impresario' and "
+        "datname = current_database() and pid <> pg_backend_pid()");
+    ASSERT_TRUE(eventually([&] {
+        return std::stoi(hub.database.value("select epoch from scheduler")) >= std::stoi(epoch) + 2;
+    })) << "it tried to load, could not, and tried again";
+    prompt.run("commit");
+    Peer good([](const Asked&) { return done(); });
+    hub.register_type("other", good.url());
+    EXPECT_TRUE(turns(hub));
+    EXPECT_EQ(hub.status(second), "queued") << "the first still has the only slot";
+    EXPECT_EQ(peer.count(), 1U);
+    EXPECT_EQ(Peer::call_back(peer.asked()[0], {{"status", "completed"}}).status, 200);
+    EXPECT_TRUE(peer.wait_for(2, 5));
 }
 
 TEST(DatabaseTrouble, AGrantWhoseCommitIsInDoubtIsSentOnce) {

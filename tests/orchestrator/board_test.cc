@@ -165,6 +165,13 @@ TEST(Board, WhatIsPutOffIsLeftOutUntilItIsReadAgain) {
     EXPECT_EQ(board.order(kLane)->shown(), 2U);
     EXPECT_EQ(board.next_due(), kStart);
     EXPECT_EQ(board.passed_deadlines(later, 10).size(), 1U);
+    // A deadline that is still to come stays where it is, a spared one as well.
+    board.observe(sending(4, 3, kStart + seconds{300}));
+    board.put_off(waiting(4).id, later);
+    EXPECT_EQ(board.next_deadline(), kStart + seconds{300});
+    board.set_outage(Outage{kStart, kStart + seconds{400}, seconds{400}});
+    board.put_off(waiting(4).id, kStart + seconds{401});
+    EXPECT_EQ(board.next_deadline(), kStart + seconds{730});
 }
 
 TEST(Board, AnOlderReadingOfWhatHasEndedDoesNotBringItBack) {

@@ -574,6 +574,32 @@ TEST(Decide, WhatAnAttemptHasCostSoFarIsSpentWhateverBecomesOfIt) {
         R"({"status":"completed","usage":[{"provider":"a","cost_usd":0.01},{"provider":"b","cost_usd":0.02}]})");
     EXPECT_EQ(told.row.cost, usd(0.23)) << "without a total, the sum over providers";
 
+    const auto booked = [](const Story& told_of) {
+        std::int64_t sum = 0;
+        for (const auto& each : told_of.usage) sum += each.cost.value_or(domain::MicroUsd{}).value;
+        return domain::MicroUsd{sum};
+    };
+    EXPECT_EQ(booked(story), story.row.cost) << "what is used adds up to what it costs";
+    EXPECT_EQ(booked(told), told.row.cost);
+    Story late;
+    late.row.max_retries = 9;
+    late.type.accept_late = true;
+    late.grant();
+    late.call_back(beat);
+    late.now = *late.row.timeout_at;
+    late.happen(DeadlinePassed{late.row.attempt->id});
+    late.call_back(
+        R"({"status":"completed","usage":[{"provider":"a","cost_usd":0.20},{"provider":"b","cost_usd":0.40}]})", "late",
+        late.closed.back().attempt.id);
+    EXPECT_EQ(late.row.cost, usd(0.60));
+    EXPECT_EQ(booked(late), usd(0.60));
+    Story unpriced;
+    unpriced.grant();
+    unpriced.call_back(beat);
+    unpriced.call_back(R"({"status":"completed","usage":[{"provider":"a","api_calls":3}]})");
+    EXPECT_EQ(unpriced.row.cost, usd(0.30));
+    EXPECT_EQ(booked(unpriced), usd(0.30));
+
     Story silent;
     silent.grant();
     silent.call_back(beat);

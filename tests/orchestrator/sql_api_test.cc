@@ -142,6 +142,8 @@ TEST_F(SqlApi, WhatTheAttemptHadCostSoFarIsSpent) {
     EXPECT_EQ(update(id, "cancelled"), "t");
     EXPECT_EQ(column(id, "cost_usd"), "0.350000");
     EXPECT_EQ(db_.value("select cost_microusd from attempts where execution_id = '" + id + "'"), "300000");
+    EXPECT_EQ(db_.value("select sum(cost_usd) from workflow_resource_usage where execution_id = '" + id + "'"),
+              "0.300000");
     EXPECT_EQ(db_.value("select attempt_cost_microusd is null from executions where execution_id = '" + id + "'"), "t");
 }
 
