@@ -60,6 +60,13 @@ class Hub {
     }
 
   private:
+    /// Most deadlines, and most due times, that one sweep decides about.
+    static constexpr std::size_t kMostSweep = 500;
+    /// How long a row is left alone that another transaction holds.
+    static constexpr domain::Duration kHeldPause = std::chrono::seconds{1};
+    /// When parents that could not be settled, and lanes that could not be written about, are tried again.
+    static constexpr domain::Duration kSettlePause = std::chrono::seconds{1};
+
     using GateChanges = std::vector<std::pair<domain::Lane, std::optional<domain::Gate>>>;
     using HeldEndpoints = std::map<domain::EndpointId, Board::ChangedEndpoint>;
     /// A row that is to be granted, or whose own gate is to be noted.

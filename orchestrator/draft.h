@@ -1,0 +1,136 @@
+#pragma once
+// One decision in the making, and what all kinds of decisions share. Inside of decide only.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "orchestrator/decide.h"
+#include "orchestrator/recover.h"
+#include "platform/json_writer.h"
+
+namespace impresario::orchestrator {
+
+/// Builds one decision step by step. The row it shows is the one after the steps so far.
+class Draft {
+  public:
+    Draft(const domain::Execution& row, const Circumstances& c) : before_(row), c_(c) { d_.after = row; }
+
+    domain::Execution& row() { return d_.after; }
+    const domain::Execution& before() const { return before_; }
+    const Circumstances& at() const { return c_; }
+    domain::TimePoint now() const { return c_.now; }
+    Decision& decision() { return d_; }
+
+    /// Appends an event to the execution's stream; `payload` has an open object.
+    void tell(std::string_view type, platform::JsonWriter payload) {
+        payload.close();
+        tell_text(type, std::move(payload).text());
+    }
+    void tell_text(std::string_view type, std::string payload) {
+        domain::Event event;
+        event.stream = row().id.value;
+        event.seq = ++row().last_seq;
+        event.organization_id = row().lane.organization_id;
+        event.type = type;
+        event.payload = std::move(payload);
+        d_.events.push_back(std::move(event));
+        d_.changed = true;
+    }
+
+    static platform::JsonWriter payload() {
+        platform::JsonWriter json;
+        json.open();
+        return json;
+    }
+
+    /// Makes a legal move; an illegal one is refused and recorded, and everything drafted so far is dropped.
+    bool move(domain::Status to) {
+        const auto moved = move_to(row(), to);
+        if (moved) {
+            d_.changed = true;
+            return true;
+        }
+        const auto illegal = moved.error();
+        const auto deliveries = std::move(d_.deliveries);
+        d_ = Decision{};
+        d_.after = before_;
+        d_.deliveries = deliveries;
+        platform::JsonWriter json = payload();
+        json.field("from", name(illegal.from)).field("to", name(illegal.to)).field("by", "hub");
+        tell(domain::event::refused, std::move(json));
+        d_.answer = {409,
+                     "illegal-move",
+                     "the execution cannot move from " + std::string(name(illegal.from)) + " to " +
+                         std::string(name(illegal.to)),
+                     {}};
+        return false;
+    }
+
+    /// A callback, or a late answer, about an attempt that waits in the queue: what it says has happened, so the row
+    /// takes the way it would have taken.
+    bool bring_to_dispatch() {
+        if (row().status == domain::Status::queued || row().status == domain::Status::retrying)
+            return move(domain::Status::dispatching);
+        return true;
+    }
+
+    /// The live attempt becomes history. What it had cost so far is spent, unless its own word on that is booked next.
+    webhooks::ClosedAttempt& close_attempt(std::string outcome, std::string detail, bool books_itself = false) {
+        if (row().attempt && row().attempt->cost && !books_itself) {
+            row().cost = row().cost.value_or(domain::MicroUsd{}) + *row().attempt->cost;
+            d_.usage.push_back(
+                {row().id, "api_call", "", 0, row().attempt->cost, row().attempt->id.text() + "/so-far"});
+        }
+        webhooks::ClosedAttempt closed;
+        closed.execution = row().id;
+        closed.opening = row().opening;
+        if (row().attempt) closed.attempt = *row().attempt;
+        closed.outcome = std::move(outcome);
+        closed.detail = std::move(detail);
+        row().attempt.reset();
+        row().timeout_at.reset();
+        d_.closed.push_back(std::move(closed));
+        d_.changed = true;
+        return d_.closed.back();
+    }
+
+    void refuse(int status, std::string problem, std::string detail) {
+        d_.answer = {status, std::move(problem), std::move(detail), {}};
+    }
+
+    void end(std::string reason) {
+        row().reason = std::move(reason);
+        row().completed_at = now();
+        row().ready_at.reset();
+        if (!row().duration_ms && row().started_at) row().duration_ms = (now() - *row().started_at).count() / 1000;
+        d_.ended = true;
+    }
+
+    void dead_letter(std::string error, std::optional<domain::NodeId> node) {
+        priority_queue::DeadLetter letter;
+        letter.execution = row().id;
+        letter.opening = row().opening;
+        letter.lane = row().lane;
+        letter.reason = row().reason;
+        letter.fingerprint = error_fingerprint(row().lane.workflow_type, row().reason, error);
+        letter.error = std::move(error);
+        letter.node = node;
+        letter.attempts = row().attempts;
+        d_.dead_letter = std::move(letter);
+    }
+
+  private:
+    const domain::Execution& before_;
+    const Circumstances& c_;
+    Decision d_;
+};
+
+/// The body of an answer that says how the execution stands.
+std::string ok_body(const domain::Execution& row);
+
+/// What comes after a failed delivery or attempt. The attempt has been closed, or waits for its redelivery.
+void apply_recovery(Draft& draft, const Failure& failure, const std::string& reason, const std::string& error,
+                    const std::string& error_data, std::optional<domain::NodeId> node, bool redelivery);
+
+}

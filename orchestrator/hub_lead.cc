@@ -1,0 +1,173 @@
+// Of the hub: how it comes to lead, what it then knows, and how it stays in touch.
+#include "orchestrator/hub.h"
+
+#include "journal/event_store.h"
+#include "platform/log.h"
+#include "priority_queue/queue_store.h"
+
+namespace impresario::orchestrator {
+
+using domain::TimePoint;
+using platform::Task;
+using platform::Tx;
+using std::chrono::steady_clock;
+namespace log = platform::log;
+
+void Hub::step_down(const char* why) {
+    rebuild_ = false;
+    if (!lead_) return;
+    log::info("no longer scheduler", {{"epoch", *lead_}, {"why", why}});
+    lead_.reset();
+    board_.reset();
+    recorded_gates_.clear();
+    pending_gates_.clear();
+    held_endpoints_.clear();
+    unsettled_.clear();
+    status_asked_.clear();
+}
+
+Task<bool> Hub::try_lead() {
+    if (node_.draining()) co_return false;
+    const auto id = node_.id();
+    const int pid = node_.backend_pid();
+    const auto lease = node_.settings().lease;
+    auto asked_row = node_.database().read([](Tx& tx) { return SchedulerStore().look(tx); });
+    const auto row = co_await std::move(asked_row);
+    const bool gone =
+        row.node && leader_presence_.gone(*row.node, row.session, row.session_missing, steady_clock::now());
+    const int missed = gone ? row.session : 0;
+    if (!row.to_be_had(id, missed)) co_return false;
+    // Committed before anything is loaded: the load is a new snapshot (protocol R2).
+    auto asked_lead =
+        node_.database().transact([=](Tx& tx) { return SchedulerStore().take_lead(tx, id, pid, lease, missed); });
+    const auto lead = co_await std::move(asked_lead);
+    if (!lead) co_return false;
+    lead_ = lead->epoch;
+    outage_ = lead->outage;
+    renewed_at_ = steady_clock::now();
+    const auto operation = node_.operations().begin();
+    board_ = std::make_unique<Board>(node_.operations());
+    board_->set_outage(outage_);
+    machine_ = StateMachine(lead->now);
+    shown_moves_ = -1;
+    co_await load();
+    node_.record_event(domain::event::node_leads, "{\"epoch\":" + std::to_string(*lead_) + "}");
+    log::info("scheduler", {{"epoch", *lead_}, {"waiting", board_->waiting()}, {"live", board_->live()}});
+    co_return true;
+}
+
+/// Memory from the tables. What commits meanwhile is observed as it comes; older readings change nothing.
+Task<void> Hub::load() {
+    struct Loaded {
+        journal::FeedStart feed;
+        std::vector<priority_queue::LevelCount> levels;
+        std::vector<priority_queue::LockedExecution> rows;
+        std::vector<priority_queue::LockedExecution> gated;
+        std::optional<TimePoint> next_due;
+        std::vector<RecordedGate> gates;
+        std::vector<NodeSeen> alive;
+    };
+    co_await node_.refresh_catalogue();
+    board_->set_catalogue(node_.catalogue());
+    board_->begin_due_reading();
+    auto asked_loaded = node_.database().transact([](Tx& tx) {
+        // The feed begins before what is loaded: a little is read twice, nothing is missed.
+        Loaded all;
+        all.feed = journal::EventStore().begin_feed(tx);
+        const priority_queue::QueueStore queue;
+        all.levels = queue.count_levels(tx);
+        all.rows = queue.load_unsettled(tx);
+        all.gated = queue.load_gated(tx);
+        all.next_due = queue.next_due(tx, {});
+        all.gates = SchedulerStore().lane_gates(tx);
+        all.alive = SchedulerStore().alive(tx);
+        return all;
+    });
+    const auto loaded = co_await std::move(asked_loaded);
+    if (!board_) throw platform::DatabaseUnavailable("stepped down while loading");
+    feed_position_ = loaded.feed.position;
+    feed_begun_ = loaded.feed.begun;
+    feed_hinted_ = true;
+    for (const auto& row : loaded.rows) board_->observe(row.execution);
+    for (const auto& row : loaded.gated) board_->observe(row.execution);
+    for (const auto& level : loaded.levels) board_->expect(level);
+    board_->end_due_reading(loaded.next_due);
+    for (const auto& gate : loaded.gates) recorded_gates_[gate.lane] = gate;
+    see_alive(loaded.alive);
+    co_await refill_levels();
+    // Partial results whose last child ended while nobody led.
+    std::vector<Command> commands;
+    for (const auto& parent : board_->parents_to_check()) commands.push_back(node_.command(parent, ChildrenEnded{}));
+    add_never_sent(commands);
+    if (!commands.empty()) co_await run_commands(std::move(commands));
+    scanned_at_ = steady_clock::now();
+}
+
+Task<void> Hub::refill_levels() {
+    for (;;) {
+        auto wanted = board_->wanted_refills();
+        if (wanted.empty()) co_return;
+        std::exception_ptr failure;
+        for (auto& [lane, refill] : wanted) {
+            const auto operation = node_.operations().begin();
+            const auto of = lane;
+            const auto asked = refill;
+            std::optional<std::vector<priority_queue::Entry>> rows;
+            try {
+                if (!failure) {
+                    auto asked_rows = node_.database().read(
+                        [of, asked](Tx& tx) { return priority_queue::QueueStore().load_level(tx, of, asked); });
+                    rows = co_await std::move(asked_rows);
+                }
+            } catch (const std::exception&) {
+                failure = std::current_exception();
+            }
+            if (!board_) throw platform::DatabaseUnavailable("stepped down while loading");
+            // Also where nothing could be read: then the level asks again.
+            board_->refill(of, asked, rows);
+        }
+        if (failure) std::rethrow_exception(failure);
+    }
+}
+
+Task<void> Hub::keep_lead() {
+    while (!stopping_) {
+        co_await renewal_.wait(node_.settings().heartbeat);
+        if (!lead_ || stopping_) continue;
+        const auto epoch = *lead_;
+        const int pid = node_.backend_pid();
+        std::optional<Lead> kept;
+        try {
+            auto asked_kept =
+                node_.database().transact([epoch, id = node_.id(), pid, lease = node_.settings().lease](Tx& tx) {
+                    return SchedulerStore().renew(tx, epoch, id, pid, lease);
+                });
+            kept = co_await std::move(asked_kept);
+        } catch (const std::exception&) {
+            // Trying again before the lease ends; if it does, the fence decides.
+            continue;
+        }
+        if (lead_ != epoch) continue;
+        if (!kept) {
+            rebuild();
+            continue;
+        }
+        outage_ = kept->outage;
+        renewed_at_ = steady_clock::now();
+        if (board_) board_->set_outage(outage_);
+    }
+}
+
+/// A node that seems to have gone is not believed to be there, but given nothing either until that is certain.
+void Hub::see_alive(const std::vector<NodeSeen>& nodes) {
+    alive_.clear();
+    const auto now = steady_clock::now();
+    for (const auto& each : nodes) {
+        if (presence_.gone(each.node, each.session, each.session_missing, now)) continue;
+        alive_[each.node] = each.takes_work && !each.session_missing;
+    }
+    alive_[node_.id()] = !node_.draining();
+    alive_read_at_ = now;
+}
+
+}

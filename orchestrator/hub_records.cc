@@ -1,0 +1,199 @@
+// Of the hub: what it writes down for others to read, beside the turns. Why lanes wait, its state, its numbers.
+#include "orchestrator/hub.h"
+
+#include "orchestrator/lane_events.h"
+#include "platform/gate_json.h"
+#include "platform/json_writer.h"
+#include "platform/log.h"
+
+namespace impresario::orchestrator {
+
+using domain::TimePoint;
+using platform::Task;
+using platform::Tx;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+namespace asio = platform::asio;
+namespace log = platform::log;
+
+namespace {
+/// How often orchestrator_metrics gets a new line of each kind.
+constexpr auto kMetricsEvery = std::chrono::minutes{1};
+}
+
+/// Lane gates whose record is to change. A gate that is about quantity opens and closes with every end; it is recorded
+/// once it has lasted.
+Hub::GateChanges Hub::gate_changes(const Plan& plan, TimePoint now) {
+    GateChanges changes;
+    for (const auto& [lane, gate] : plan.gates) {
+        const auto recorded = recorded_gates_.find(lane);
+        if (!gate) {
+            pending_gates_.erase(lane);
+            if (recorded != recorded_gates_.end()) changes.emplace_back(lane, std::nullopt);
+            continue;
+        }
+        if (recorded != recorded_gates_.end() && recorded->second.gate.same_as(*gate)) {
+            pending_gates_.erase(lane);
+            continue;
+        }
+        const bool lasting = gate->kind == domain::GateKind::paused || gate->opens_at;
+        auto& [pending, since] = pending_gates_.try_emplace(lane, *gate, now).first->second;
+        if (!pending.same_as(*gate)) {
+            pending = *gate;
+            since = now;
+        }
+        if (lasting || now - since >= settings_.gate_debounce) changes.emplace_back(lane, *gate);
+    }
+    // Nothing waits there any more: nothing is stopped.
+    for (const auto& [lane, recorded] : recorded_gates_)
+        if (!plan.gates.contains(lane)) changes.emplace_back(lane, std::nullopt);
+    std::erase_if(pending_gates_, [&](const auto& each) { return !plan.gates.contains(each.first); });
+    return changes;
+}
+
+/// Writes down why lanes wait and which endpoints are held, beside the turns: nothing that starts waits for it, and a
+/// lane whose row somebody holds is tried again.
+void Hub::record_lanes(GateChanges changes, TimePoint now) {
+    for (auto& each : board_->take_changed_endpoints()) held_endpoints_[each.endpoint.id] = std::move(each);
+    std::erase_if(held_endpoints_, [&](const auto& each) {
+        const auto* type = board_->catalogue()->find(each.second.lane);
+        return !type || !type->endpoint(each.first);
+    });
+    if (recording_ || now < record_at_ || (changes.empty() && held_endpoints_.empty())) return;
+    recording_ = true;
+    asio::co_spawn(node_.executor(), record_lanes_now(std::move(changes), held_endpoints_, *lead_), asio::detached);
+}
+
+Task<void> Hub::record_lanes_now(GateChanges changes, HeldEndpoints endpoints, std::int64_t epoch) {
+    struct Recorded {
+        std::set<domain::Lane> lanes;
+        std::set<domain::EndpointId> endpoints;
+    };
+    std::set<domain::Lane> lanes;
+    for (const auto& [lane, gate] : changes) lanes.insert(lane);
+    for (const auto& [id, changed] : endpoints) lanes.insert(changed.lane);
+    std::optional<Recorded> recorded;
+    try {
+        auto recording = node_.database().transact([this, epoch, &lanes, &changes, &endpoints,
+                                                    catalogue = node_.catalogue()](Tx& tx) {
+            Recorded done;
+            const SchedulerStore scheduler;
+            scheduler.fence(tx, epoch, node_.id());
+            done.lanes = node_.catalogue_store().lock_lanes(tx, lanes);
+            // Of a type that is gone there is nothing to lock, only its gate to be closed.
+            for (const auto& lane : lanes)
+                if (!catalogue->find(lane)) done.lanes.insert(lane);
+            for (const auto& [lane, gate] : changes) {
+                if (!done.lanes.contains(lane)) continue;
+                scheduler.record_lane_gate(tx, lane, gate);
+                append_lane_event(tx, node_.catalogue_store(), lane, node_.id(),
+                                  gate ? domain::event::lane_stopped : domain::event::lane_opened,
+                                  gate ? platform::gate_json(*gate) : "{}");
+            }
+            for (const auto& [id, changed] : endpoints) {
+                if (!done.lanes.contains(changed.lane) || !node_.catalogue_store().hold_endpoint(tx, changed.endpoint))
+                    continue;
+                append_lane_event(
+                    tx, node_.catalogue_store(), changed.lane, node_.id(),
+                    changed.endpoint.held_until ? domain::event::endpoint_held : domain::event::endpoint_released,
+                    endpoint_payload(changed.endpoint));
+                done.endpoints.insert(id);
+            }
+            return done;
+        });
+        recorded = co_await std::move(recording);
+    } catch (const platform::StatementRefused& refused) {
+        log::warn("why lanes wait could not be written down", {{"error", refused.what()}, {"next", "trying again"}});
+    } catch (const std::exception&) {
+        // The next turn notices what is wrong.
+    }
+    recording_ = false;
+    if (lead_ != epoch || !board_) co_return;
+    const auto now = node_.clock().now();
+    const bool whole =
+        recorded && recorded->lanes.size() == lanes.size() && recorded->endpoints.size() == endpoints.size();
+    record_at_ = whole ? now : now + kSettlePause;
+    if (!recorded) co_return;
+    for (const auto& id : recorded->endpoints) {
+        // Unless it has changed again meanwhile.
+        const auto pending = held_endpoints_.find(id);
+        if (pending != held_endpoints_.end() &&
+            pending->second.endpoint.held_until == endpoints.at(id).endpoint.held_until)
+            held_endpoints_.erase(pending);
+    }
+    for (const auto& [lane, gate] : changes) {
+        if (!recorded->lanes.contains(lane)) continue;
+        pending_gates_.erase(lane);
+        if (gate) {
+            log::info("lane stopped", {{"lane", lane.text()}, {"gate", name(gate->kind)}, {"detail", gate->detail}});
+            recorded_gates_[lane] = {lane, *gate, now};
+        } else {
+            recorded_gates_.erase(lane);
+        }
+    }
+}
+
+Task<void> Hub::show_state(bool always) {
+    const auto steady = steady_clock::now();
+    const bool changed = machine_.moves() != shown_moves_;
+    const bool quiet = machine_.state() == HubState::idle || machine_.state() == HubState::cooldown;
+    if (!always && (!changed || (!quiet && steady - shown_at_ < milliseconds{250}))) co_return;
+    shown_moves_ = machine_.moves();
+    shown_at_ = steady;
+    const TimePoint now = node_.clock().now();
+    ShownState shown;
+    shown.node = node_.id();
+    shown.state = name(machine_.state());
+    shown.since = machine_.since();
+    shown.why = machine_.why();
+    shown.last_execution = last_execution_;
+    shown.next_scheduled = board_->next_due();
+    platform::JsonWriter json;
+    json.open();
+    const auto spent = machine_.time_in(now);
+    for (int i = 0; i < kHubStates; ++i)
+        json.field(name(static_cast<HubState>(i)),
+                   static_cast<double>(spent[static_cast<std::size_t>(i)].count() / 1000) / 1000.0);
+    json.close();
+    shown.seconds_in = std::move(json).text();
+    const auto epoch = *lead_;
+    auto showing = node_.database().transact([shown, epoch, id = node_.id()](Tx& tx) {
+        SchedulerStore().fence(tx, epoch, id);
+        SchedulerStore().write_state(tx, shown);
+    });
+    co_await std::move(showing);
+}
+
+void Hub::record_metrics(TimePoint now) {
+    const auto steady = steady_clock::now();
+    if (measured_at_ && steady - *measured_at_ < kMetricsEvery) return;
+    measured_at_ = steady;
+    std::vector<journal::Measurement> measurements;
+    for (const auto& lane : board_->lanes()) {
+        platform::JsonWriter about;
+        about.open();
+        about.field("organization_id", lane.organization_id).field("workflow_type", lane.workflow_type);
+        about.close();
+        const std::string metadata = std::move(about).text();
+        const auto* order = board_->order(lane);
+        const auto oldest = order->oldest_ready();
+        const double waiting_for = oldest ? std::chrono::duration<double>(now - *oldest).count() : 0;
+        measurements.push_back({"queue_depth", static_cast<double>(order->size()), metadata});
+        measurements.push_back({"oldest_waiting_seconds", waiting_for, metadata});
+        measurements.push_back({"running", static_cast<double>(board_->in_use(lane)), metadata});
+    }
+    measurements.push_back({"database_connections_busy", static_cast<double>(node_.database().busy()), "{}"});
+    asio::co_spawn(node_.executor(), write_metrics(std::move(measurements)), asio::detached);
+}
+
+Task<void> Hub::write_metrics(std::vector<journal::Measurement> measurements) {
+    try {
+        auto writing =
+            node_.database().transact([&measurements](Tx& tx) { journal::MetricStore().record(tx, measurements); });
+        co_await std::move(writing);
+    } catch (const std::exception& e) {
+        log::debug("metrics could not be written", {{"error", e.what()}});
+    }
+}
+
+}

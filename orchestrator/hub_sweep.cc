@@ -1,0 +1,278 @@
+// Of the hub: what has happened without anybody asking. Deadlines, due times, lost nodes, what other writers did.
+#include "orchestrator/hub.h"
+
+#include "journal/event_store.h"
+#include "journal/metric_store.h"
+#include "platform/json_text.h"
+#include "platform/log.h"
+#include "priority_queue/queue_store.h"
+
+namespace impresario::orchestrator {
+
+using domain::Duration;
+using domain::ExecutionId;
+using domain::TimePoint;
+using platform::Task;
+using platform::Tx;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+namespace log = platform::log;
+
+namespace {
+/// More than this from other writers between two readings of the feed: rebuilding is cheaper.
+constexpr int kMostFeed = 20000;
+/// How long a row is left alone that did not change as it should have, and one that cannot be written at all.
+constexpr Duration kUnchangedPause = milliseconds{20};
+constexpr Duration kFaultyPause = std::chrono::minutes{1};
+/// How long a status URL may take to answer before the deadline counts after all.
+constexpr Duration kStatusPatience = seconds{30};
+}
+
+void Hub::settle_later(const std::vector<ExecutionId>& parents) {
+    if (unsettled_.empty()) settle_at_ = node_.clock().now() + kSettlePause;
+    unsettled_.insert(parents.begin(), parents.end());
+}
+
+/// What the commands bring is observed; what brings nothing, because somebody holds the row or it is not as memory
+/// believes, is put off instead of being asked again and again. A row that cannot be written fails alone.
+Task<void> Hub::run_commands(std::vector<Command> commands) {
+    const auto operation = node_.operations().begin();
+    struct About {
+        ExecutionId execution;
+        bool family = false;
+    };
+    std::vector<About> about;
+    for (const auto& command : commands)
+        about.push_back({command.execution, std::holds_alternative<ChildrenEnded>(command.happening)});
+    platform::Flush<Command, Reply> flush = [this, epoch = *lead_](Tx& tx, const std::vector<Command>& some) {
+        SchedulerStore().fence(tx, epoch, node_.id());
+        return node_.applier().apply(tx, some);
+    };
+    auto asked_written = platform::write_each<Command, Reply>(node_.database(), std::move(flush), std::move(commands));
+    const auto written = co_await std::move(asked_written);
+    if (!board_) co_return;
+    const auto now = node_.clock().now();
+    std::vector<Reply> replies;
+    std::exception_ptr failure;
+    for (std::size_t i = 0; i < written.size(); ++i) {
+        if (const auto* reply = std::get_if<Reply>(&written[i])) {
+            // What became of a family is in the lists of the reply.
+            if (!reply->after && !about[i].family)
+                board_->put_off(about[i].execution, now + (reply->held ? kHeldPause : kUnchangedPause));
+            replies.push_back(*reply);
+            continue;
+        }
+        if (about[i].family) settle_later({about[i].execution});
+        if (!put_off_faulty(about[i].execution, std::get<std::exception_ptr>(written[i]), now)) {
+            failure = std::get<std::exception_ptr>(written[i]);
+        }
+    }
+    node_.committed(replies);
+    if (failure) std::rethrow_exception(failure);
+}
+
+/// True where the row itself was to blame.
+bool Hub::put_off_faulty(const ExecutionId& id, const std::exception_ptr& failure, TimePoint now) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const platform::StatementRefused& refused) {
+        if (!refused.data()) return false;
+        log::error(
+            "an execution cannot be written",
+            {{"execution", id}, {"error", refused.what()}, {"next", "it is left out for a minute; see its row"}});
+        board_->put_off(id, now + kFaultyPause);
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+/// What other writers did (protocol R13): their events name rows, the rows are the truth.
+Task<void> Hub::read_feed() {
+    feed_hinted_ = false;
+    feed_read_at_ = steady_clock::now();
+    const auto operation = node_.operations().begin();
+    struct Read {
+        journal::Feed feed;
+        std::vector<priority_queue::LockedExecution> rows;
+    };
+    auto asked_read =
+        node_.database().transact([position = feed_position_, begun = feed_begun_, id = node_.id()](Tx& tx) {
+            Read result;
+            result.feed = journal::EventStore().feed(tx, position, begun, id, kMostFeed);
+            if (result.feed.overflow) return result;
+            std::set<ExecutionId> ids;
+            for (const auto& event : result.feed.events)
+                if (event.kind == "execution") ids.insert(ExecutionId{event.stream});
+            if (!ids.empty()) result.rows = priority_queue::QueueStore().read(tx, {ids.begin(), ids.end()});
+            return result;
+        });
+    const auto read = co_await std::move(asked_read);
+    if (!board_) co_return;
+    if (read.feed.overflow) {
+        log::info("too far behind other writers, reading the tables again");
+        rebuild();
+        co_return;
+    }
+    feed_position_ = read.feed.position;
+    for (const auto& event : read.feed.events) {
+        if (event.type == domain::event::deferred || event.type == domain::event::accepted) {
+            // News about an endpoint from the node that asked it.
+            const auto endpoint = platform::json_member(event.payload, "endpoint_id");
+            const auto kind = platform::json_member(event.payload, "news");
+            if (!endpoint || !kind) continue;
+            EndpointNews news;
+            news.endpoint = domain::EndpointId::parse(platform::json_string(*endpoint)).value_or(domain::EndpointId{});
+            const std::string what = platform::json_string(*kind);
+            news.kind = what == "accepted"   ? EndpointNews::Kind::accepted
+                        : what == "overload" ? EndpointNews::Kind::overload
+                                             : EndpointNews::Kind::fault;
+            if (const auto detail = platform::json_member(event.payload, "detail"))
+                news.detail = platform::json_string(*detail);
+            if (const auto wait = platform::json_member(event.payload, "retry_after_ms"))
+                news.retry_after = milliseconds{std::atol(std::string(*wait).c_str())};
+            board_->endpoint_news(news, node_.clock().now());
+        }
+    }
+    node_.probe().feed_events(read.feed.events.size());
+    std::vector<Command> parents;
+    for (const auto& row : read.rows) {
+        board_->observe(row.execution);
+        // An end that SQL wrote has not settled its parent, nor its children.
+        if (!domain::terminal(row.execution.status)) continue;
+        if (row.execution.parent) parents.push_back(node_.command(*row.execution.parent, ChildrenEnded{}));
+        if (row.execution.open_children > 0) parents.push_back(node_.command(row.execution.id, ChildrenEnded{}));
+    }
+    if (!parents.empty()) co_await run_commands(std::move(parents));
+}
+
+/// Rows that were put off.
+Task<void> Hub::recheck(std::vector<ExecutionId> ids) {
+    const auto operation = node_.operations().begin();
+    auto asked_rows = node_.database().read([ids](Tx& tx) { return priority_queue::QueueStore().read(tx, ids); });
+    const auto rows = co_await std::move(asked_rows);
+    if (!board_) co_return;
+    std::set<ExecutionId> missing(ids.begin(), ids.end());
+    for (const auto& row : rows) {
+        missing.erase(row.execution.id);
+        board_->observe(row.execution);
+    }
+    for (const auto& id : missing) board_->forget(id);
+}
+
+void Hub::add_never_sent(std::vector<Command>& commands) const {
+    for (const auto& each : board_->sent_by(node_.id()))
+        if (!node_.sends(each.attempt, each.fence))
+            commands.push_back(node_.command(each.execution, NeverSent{each.attempt, each.fence}));
+}
+
+Task<std::size_t> Hub::sweep(TimePoint now) {
+    std::vector<Command> commands;
+    std::size_t failures = 0;
+
+    if (auto back = board_->put_off_until(now); !back.empty()) {
+        co_await recheck(std::move(back));
+        if (!board_) co_return 0;
+    }
+    if (board_->next_due() && *board_->next_due() <= now) {
+        board_->begin_due_reading();
+        const auto put_off = board_->put_off();
+        auto asked_due = node_.database().read([now, put_off](Tx& tx) {
+            const priority_queue::QueueStore queue;
+            return std::pair(queue.due(tx, now, static_cast<int>(kMostSweep), put_off), queue.next_due(tx, put_off));
+        });
+        const auto due = co_await std::move(asked_due);
+        if (!board_) co_return 0;
+        for (const auto& id : due.first) commands.push_back(node_.command(id, BecameDue{}));
+        board_->end_due_reading(due.first.empty() ? due.second : std::optional(now));
+    }
+    if (!unsettled_.empty() && now >= settle_at_) {
+        for (const auto& parent : std::exchange(unsettled_, {}))
+            commands.push_back(node_.command(parent, ChildrenEnded{}));
+    }
+    // Whether there was an outage is known once the lead has been renewed; until then nobody runs out of time.
+    const bool out_of_contact = lost_contact();
+    if (out_of_contact) renewal_.signal();
+    std::vector<Board::Passed> over;
+    if (!out_of_contact) over = board_->passed_deadlines(now, kMostSweep);
+    for (const auto& passed : over) {
+        // Nobody knows whether it began: where somebody can be asked, ask before trying anew.
+        if (passed.state == domain::AttemptState::unknown && status_asked_.insert(passed.attempt).second &&
+            node_.ask_status(passed.execution, passed.attempt, passed.lane, passed.endpoint)) {
+            board_->put_off_deadline(passed.execution, now + kStatusPatience);
+            continue;
+        }
+        commands.push_back(node_.command(passed.execution, DeadlinePassed{passed.attempt}));
+        ++failures;
+    }
+    if (steady_clock::now() - alive_read_at_ > milliseconds{1000}) {
+        auto asked_alive = node_.database().read([](Tx& tx) { return SchedulerStore().alive(tx); });
+        const auto seen = co_await std::move(asked_alive);
+        see_alive(seen);
+        if (!board_) co_return 0;
+        add_never_sent(commands);
+        if (!lost_contact() && (!outage_ || now >= outage_->no_takeover_before(node_.settings().lease))) {
+            std::set<domain::NodeId> alive;
+            for (const auto& [id, takes] : alive_) alive.insert(id);
+            for (const auto& lapsed : board_->lapsed(alive, now, settings_.grant_patience)) {
+                const auto* type = board_->catalogue()->find(lapsed.lane);
+                const auto* endpoint = type ? type->endpoint(lapsed.endpoint) : nullptr;
+                commands.push_back(node_.command(
+                    lapsed.execution,
+                    LeaseLost{lapsed.attempt, lapsed.fence, endpoint && endpoint->known_to_deduplicate()}));
+                ++failures;
+            }
+        }
+    }
+    if (commands.empty()) co_return 0;
+    if (failures > 0) {
+        if (machine_.state() == HubState::analyzing) move(HubState::monitoring, now, "attempts are under way");
+        move(HubState::error_recovery, now, std::to_string(failures) + " attempts ran out of time or lost their node");
+    }
+    const auto count = commands.size();
+    co_await run_commands(std::move(commands));
+    if (failures > 0 && board_)
+        move(HubState::monitoring, now, "decided about " + std::to_string(failures) + " failures");
+    co_return count;
+}
+
+/// What memory should hold, by the table's own order: the net under everything else.
+Task<void> Hub::safety_scan(TimePoint now) {
+    scanned_at_ = steady_clock::now();
+    std::size_t missed = 0;
+    const auto catalogue = node_.catalogue();
+    for (const auto& [lane, type] : catalogue->types) {
+        const auto operation = node_.operations().begin();
+        const auto of = lane;
+        auto asked_rows = node_.database().read([of, now](Tx& tx) {
+            const priority_queue::QueueStore queue;
+            return queue.read(tx, queue.first_by_table(tx, of, 100, now));
+        });
+        const auto rows = co_await std::move(asked_rows);
+        if (!board_) co_return;
+        for (const auto& row : rows) {
+            const auto* order = board_->order(of);
+            if (!row.execution.ready || (order && order->contains(row.execution.id))) continue;
+            board_->observe(row.execution);
+            order = board_->order(of);
+            if (order && order->contains(row.execution.id)) ++missed;
+        }
+    }
+    board_->begin_due_reading();
+    const auto put_off = board_->put_off();
+    auto asked_due =
+        node_.database().read([put_off](Tx& tx) { return priority_queue::QueueStore().next_due(tx, put_off); });
+    const auto due = co_await std::move(asked_due);
+    if (!board_) co_return;
+    board_->end_due_reading(due);
+    auto forgetting_nodes = node_.database().transact([](Tx& tx) { SchedulerStore().forget_nodes(tx); });
+    co_await std::move(forgetting_nodes);
+    auto forgetting_metrics = node_.database().transact([](Tx& tx) { journal::MetricStore().forget(tx); });
+    co_await std::move(forgetting_metrics);
+    auto forgetting_keys = node_.database().transact([id = node_.id()](Tx& tx) { Intake(id).forget_old_keys(tx); });
+    co_await std::move(forgetting_keys);
+    if (missed > 0) log::warn("the safety scan found work that no wake-up had told of", {{"executions", missed}});
+}
+
+}
