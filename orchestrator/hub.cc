@@ -48,7 +48,7 @@ Hub::Hub(Node& node, HubSettings settings)
     node_.on_in_doubt = [this] { rebuild(); };
     node_.on_unsettled = [this](const std::vector<ExecutionId>& parents) {
         if (!board_) return;
-        settle_later(parents);
+        for (const auto& parent : parents) settle_later(parent, node_.clock().now() + kSettlePause);
     };
     node_.leads = [this] { return leads(); };
 }
@@ -336,7 +336,7 @@ steady_clock::duration Hub::idle_for(TimePoint now) const {
     until(board_->next_due());
     until(board_->next_deadline());
     until(board_->next_put_off());
-    if (!unsettled_.empty()) until(settle_at_);
+    for (const auto& [parent, at] : unsettled_) until(at);
     if (lost_contact()) longest = std::max<steady_clock::duration>(longest, kLostContactPause);
     until(next_opening_);
     return longest;

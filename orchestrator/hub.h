@@ -105,7 +105,7 @@ class Hub {
     platform::Task<void> record_lanes_now(GateChanges changes, HeldEndpoints endpoints, std::int64_t epoch);
     std::vector<Picked> pick(platform::Tx& tx, const std::vector<Pick>& picks,
                              const subworkflows::Catalogue& catalogue) const;
-    void settle_later(const std::vector<domain::ExecutionId>& parents);
+    void settle_later(const domain::ExecutionId& parent, domain::TimePoint at);
     /// More than half a lease has passed since the lead was last renewed.
     bool lost_contact() const { return std::chrono::steady_clock::now() - renewed_at_ > node_.settings().lease / 2.0; }
     void record_metrics(domain::TimePoint now);
@@ -149,8 +149,7 @@ class Hub {
     bool recording_ = false;
     domain::TimePoint record_at_{};
     /// Parents that somebody held, and when to look at them again.
-    std::set<domain::ExecutionId> unsettled_;
-    domain::TimePoint settle_at_{};
+    std::map<domain::ExecutionId, domain::TimePoint> unsettled_;
     std::optional<domain::TimePoint> next_opening_;
     /// Attempts whose status URL has been asked: once each.
     std::set<domain::AttemptId> status_asked_;

@@ -29,10 +29,7 @@ constexpr Duration kFaultyPause = std::chrono::minutes{1};
 constexpr Duration kStatusPatience = seconds{30};
 }
 
-void Hub::settle_later(const std::vector<ExecutionId>& parents) {
-    if (unsettled_.empty()) settle_at_ = node_.clock().now() + kSettlePause;
-    unsettled_.insert(parents.begin(), parents.end());
-}
+void Hub::settle_later(const ExecutionId& parent, TimePoint at) { unsettled_.try_emplace(parent, at); }
 
 /// What the commands bring is observed; what brings nothing, because somebody holds the row or it is not as memory
 /// believes, is put off instead of being asked again and again. A row that cannot be written fails alone.
@@ -63,10 +60,9 @@ Task<void> Hub::run_commands(std::vector<Command> commands) {
             replies.push_back(*reply);
             continue;
         }
-        if (about[i].family) settle_later({about[i].execution});
-        if (!put_off_faulty(about[i].execution, std::get<std::exception_ptr>(written[i]), now)) {
-            failure = std::get<std::exception_ptr>(written[i]);
-        }
+        const bool faulty = put_off_faulty(about[i].execution, std::get<std::exception_ptr>(written[i]), now);
+        if (!faulty) failure = std::get<std::exception_ptr>(written[i]);
+        if (about[i].family) settle_later(about[i].execution, now + (faulty ? kFaultyPause : kSettlePause));
     }
     node_.committed(replies);
     if (failure) std::rethrow_exception(failure);
@@ -187,9 +183,13 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
         for (const auto& id : due.first) commands.push_back(node_.command(id, BecameDue{}));
         board_->end_due_reading(due.first.empty() ? due.second : std::optional(now));
     }
-    if (!unsettled_.empty() && now >= settle_at_) {
-        for (const auto& parent : std::exchange(unsettled_, {}))
-            commands.push_back(node_.command(parent, ChildrenEnded{}));
+    for (auto at = unsettled_.begin(); at != unsettled_.end();) {
+        if (at->second > now) {
+            ++at;
+            continue;
+        }
+        commands.push_back(node_.command(at->first, ChildrenEnded{}));
+        at = unsettled_.erase(at);
     }
     // Whether there was an outage is known once the lead has been renewed; until then nobody runs out of time.
     const bool out_of_contact = lost_contact();
