@@ -372,14 +372,6 @@ std::vector<Board::Passed> Board::passed_deadlines(TimePoint now, std::size_t mo
     return passed;
 }
 
-std::vector<Board::InFlight> Board::sent_by(const domain::NodeId& node) const {
-    std::vector<InFlight> found;
-    for (const auto& id : in_flight_)
-        if (const Live& live = live_.at(id); live.node == node && live.state == domain::AttemptState::sending)
-            found.push_back({id, live.attempt, live.fence, live.endpoint, live.lane});
-    return found;
-}
-
 std::vector<Board::InFlight> Board::lapsed(const std::set<domain::NodeId>& alive, TimePoint now,
                                            domain::Duration patience) const {
     std::vector<InFlight> found;

@@ -114,7 +114,6 @@ class Board {
         domain::Lane lane;
     };
     std::vector<Passed> passed_deadlines(domain::TimePoint now, std::size_t most) const;
-    /// Attempts in state sending at the node.
     struct InFlight {
         domain::ExecutionId execution;
         domain::AttemptId attempt;
@@ -122,7 +121,6 @@ class Board {
         domain::EndpointId endpoint;
         domain::Lane lane;
     };
-    std::vector<InFlight> sent_by(const domain::NodeId& node) const;
     /// Attempts in state granted or sending whose node is not among `alive`, or granted longer than `patience`.
     std::vector<InFlight> lapsed(const std::set<domain::NodeId>& alive, domain::TimePoint now,
                                  domain::Duration patience) const;

@@ -111,8 +111,6 @@ class Hub {
     void record_metrics(domain::TimePoint now);
     platform::Task<void> write_metrics(std::vector<journal::Measurement> measurements);
     bool put_off_faulty(const domain::ExecutionId& id, const std::exception_ptr& failure, domain::TimePoint now);
-    /// Commands for what this node is to be sending and is not: the commit that said so was in doubt.
-    void add_never_sent(std::vector<Command>& commands) const;
     std::chrono::steady_clock::duration idle_for(domain::TimePoint now) const;
     domain::NodeId least_loaded_node() const;
 

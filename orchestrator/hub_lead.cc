@@ -98,7 +98,6 @@ Task<void> Hub::load() {
     // Partial results whose last child ended while nobody led.
     std::vector<Command> commands;
     for (const auto& parent : board_->parents_to_check()) commands.push_back(node_.command(parent, ChildrenEnded{}));
-    add_never_sent(commands);
     if (!commands.empty()) co_await run_commands(std::move(commands));
     scanned_at_ = steady_clock::now();
 }

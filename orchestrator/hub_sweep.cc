@@ -157,12 +157,6 @@ Task<void> Hub::recheck(std::vector<ExecutionId> ids) {
     for (const auto& id : missing) board_->forget(id);
 }
 
-void Hub::add_never_sent(std::vector<Command>& commands) const {
-    for (const auto& each : board_->sent_by(node_.id()))
-        if (!node_.sends(each.attempt, each.fence))
-            commands.push_back(node_.command(each.execution, NeverSent{each.attempt, each.fence}));
-}
-
 Task<std::size_t> Hub::sweep(TimePoint now) {
     std::vector<Command> commands;
     std::size_t failures = 0;
@@ -211,7 +205,6 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
         const auto seen = co_await std::move(asked_alive);
         see_alive(seen);
         if (!board_) co_return 0;
-        add_never_sent(commands);
         if (!lost_contact() && (!outage_ || now >= outage_->no_takeover_before(node_.settings().lease))) {
             std::set<domain::NodeId> alive;
             for (const auto& [id, takes] : alive_) alive.insert(id);

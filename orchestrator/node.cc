@@ -357,18 +357,26 @@ Task<void> Node::begin_and_deliver(priority_queue::ClaimableExecution granted) {
 
 void Node::doubt_grants() { spawn(give_back_unsent(), "give back what was not sent"); }
 
-/// Several times, because the commit in doubt may still be on its way.
+/// Several looks at the table, because the commit in doubt may still be on its way. A look counts once the database has
+/// answered.
 Task<void> Node::give_back_unsent() {
-    for (const int wait : {1, 5, 15}) {
-        co_await platform::pause_for(std::chrono::seconds{wait});
-        if (stopped_) co_return;
-        auto asked_rows =
-            parts_.database.read([id = id_](Tx& tx) { return priority_queue::QueueStore().sent_by(tx, id); });
-        const auto rows = co_await std::move(asked_rows);
+    for (const auto wait : {milliseconds{500}, milliseconds{5000}, milliseconds{15000}}) {
+        std::optional<std::vector<priority_queue::LockedExecution>> rows;
+        while (!rows) {
+            co_await platform::pause_for(wait);
+            if (stopped_) co_return;
+            try {
+                auto asked_rows =
+                    parts_.database.read([id = id_](Tx& tx) { return priority_queue::QueueStore().sent_by(tx, id); });
+                rows = co_await std::move(asked_rows);
+            } catch (const std::exception&) {
+                // Away: looking again.
+            }
+        }
         // A grant of this node whose commit was seen here may not have come back to it yet.
         for (const auto stamp = operations_.now(); operations_.settled() < stamp && !stopped_;)
             co_await platform::pause_for(milliseconds{20});
-        for (const auto& row : rows) {
+        for (const auto& row : *rows) {
             const auto& attempt = *row.execution.attempt;
             if (sends(attempt.id, attempt.fence)) continue;
             auto giving_back = insist(row.execution.id, NeverSent{attempt.id, attempt.fence});
