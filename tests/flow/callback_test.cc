@@ -243,6 +243,21 @@ TEST(Callback, APartialChildThatFailsEndsItsParentWithTheGoodOnesKept) {
     EXPECT_EQ(end["error_data"]["message"], "still too long");
 }
 
+TEST(Callback, ARetryAskedForBySqlIsDecidedOnce) {
+    for (const int tries : {0, 1}) {
+        Json definition = {{"retry_policy", quick_retries(tries)}};
+        Running run(definition);
+        EXPECT_EQ(run.hub.database.value("select update_execution_status('" + run.id + "', 'retrying')"), "t");
+        if (tries > 0) {
+            ASSERT_TRUE(run.peer.wait_for(2)) << "it is tried again";
+            EXPECT_EQ(Peer::call_back(run.peer.asked()[1], {{"status", "completed"}}).status, 200);
+        }
+        const auto end = run.hub.await_end(run.id);
+        EXPECT_EQ(end["status"], tries > 0 ? "completed" : "dead");
+        EXPECT_LT(run.hub.event_types(run.id).size(), 12U);
+    }
+}
+
 const Json kOneOfTwo = {{"status", "partial"},
                         {"items", {{{"key", "a"}, {"status", "completed"}}, {{"key", "b"}, {"status", "failed"}}}}};
 
