@@ -235,6 +235,14 @@ TEST(DatabaseTrouble, ALostListeningSessionIsNotTheEndOfItsNode) {
 /// Half a lease is a second.
 constexpr const char* kShortLease = "[hub]\nlease_seconds = 2\nheartbeat_ms = 500\n";
 
+TEST(DatabaseTrouble, AShortLeaseIsLongEnoughToSend) {
+    HubFixture hub(kShortLease);
+    Peer peer([](const Asked&) { return done(); });
+    hub.register_type("other", peer.url());
+    HubProcess second(hub.database, hub.key_file(), hub.config());
+    EXPECT_TRUE(both_nodes_work(hub));
+}
+
 TEST(DatabaseTrouble, ADeadlineThatPassedInAnOutageIsSparedWhateverComesAfter) {
     HubFixture hub(kShortLease);
     std::atomic<bool> answer{false};
