@@ -372,9 +372,9 @@ std::vector<Board::Passed> Board::passed_deadlines(TimePoint now, std::size_t mo
     return passed;
 }
 
-std::vector<Board::InFlight> Board::lapsed(const std::set<domain::NodeId>& alive, TimePoint now,
-                                           domain::Duration patience) const {
-    std::vector<InFlight> found;
+std::vector<Board::Lapsed> Board::lapsed(const std::set<domain::NodeId>& alive, TimePoint now,
+                                         domain::Duration patience) const {
+    std::vector<Lapsed> found;
     for (const auto& id : in_flight_) {
         const Live& live = live_.at(id);
         const bool gone = !alive.contains(live.node);

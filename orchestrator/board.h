@@ -114,16 +114,16 @@ class Board {
         domain::Lane lane;
     };
     std::vector<Passed> passed_deadlines(domain::TimePoint now, std::size_t most) const;
-    struct InFlight {
+    /// Attempts in state granted or sending whose node is not among `alive`, or granted longer than `patience`.
+    struct Lapsed {
         domain::ExecutionId execution;
         domain::AttemptId attempt;
         int fence = 0;
         domain::EndpointId endpoint;
         domain::Lane lane;
     };
-    /// Attempts in state granted or sending whose node is not among `alive`, or granted longer than `patience`.
-    std::vector<InFlight> lapsed(const std::set<domain::NodeId>& alive, domain::TimePoint now,
-                                 domain::Duration patience) const;
+    std::vector<Lapsed> lapsed(const std::set<domain::NodeId>& alive, domain::TimePoint now,
+                               domain::Duration patience) const;
     /// Deadlines that passed in it are acted on later, those of rows still to come as well.
     void set_outage(std::optional<Outage> outage);
     /// The deadline of this one is acted on at `until`, unless the row is given another one.
