@@ -165,36 +165,41 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
             parents.insert(command.execution);
             continue;
         }
-        Circumstances circumstances;
-        circumstances.type = type_of(command, row->second);
-        circumstances.now = now;
-        circumstances.unit = command.unit;
-        if (const auto attempt = attempt_asked_about(command))
-            if (const auto at = found.find({command.execution, *attempt}); at != found.end())
-                circumstances.found = at->second;
+        const auto decide_one = [&](const Command& asked_for) {
+            Circumstances circumstances;
+            circumstances.type = type_of(asked_for, row->second);
+            circumstances.now = now;
+            circumstances.unit = asked_for.unit;
+            if (const auto attempt = attempt_asked_about(asked_for))
+                if (const auto at = found.find({asked_for.execution, *attempt}); at != found.end())
+                    circumstances.found = at->second;
 
-        Decision decision = decide(row->second, command, circumstances);
-        reply.answer = decision.answer;
-        reply.endpoint = decision.endpoint;
-        if (decision.cancelled_peer) reply.cancelled_peers.push_back(*decision.cancelled_peer);
-        for (const auto& closed : decision.closed)
-            found[{closed.execution, closed.attempt.id}] = {
-                closed.execution, closed.attempt.id,      closed.attempt.number,  closed.opening,
-                closed.outcome,   closed.callback_sha256, closed.callback_answer, closed.attempt.cost};
-        for (const auto& amended : decision.amended) {
-            auto& known = found[{amended.execution, amended.attempt.id}];
-            known.outcome = amended.outcome;
-            known.callback_sha256 = amended.callback_sha256;
-            known.callback_answer = amended.callback_answer;
-            known.cost = amended.attempt.cost;
-        }
-        if (decision.changed) {
-            row->second = decision.after;
-            reply.after = decision.after;
-        }
-        if (decision.ended && row->second.parent) parents.insert(*row->second.parent);
-        if (decision.ended && row->second.open_children > 0) parents.insert(command.execution);
-        decisions.push_back(std::move(decision));
+            Decision decision = decide(row->second, asked_for, circumstances);
+            reply.answer = decision.answer;
+            if (decision.endpoint) reply.endpoint = decision.endpoint;
+            if (decision.cancelled_peer) reply.cancelled_peers.push_back(*decision.cancelled_peer);
+            for (const auto& closed : decision.closed)
+                found[{closed.execution, closed.attempt.id}] = {
+                    closed.execution, closed.attempt.id,      closed.attempt.number,  closed.opening,
+                    closed.outcome,   closed.callback_sha256, closed.callback_answer, closed.attempt.cost};
+            for (const auto& amended : decision.amended) {
+                auto& known = found[{amended.execution, amended.attempt.id}];
+                known.outcome = amended.outcome;
+                known.callback_sha256 = amended.callback_sha256;
+                known.callback_answer = amended.callback_answer;
+                known.cost = amended.attempt.cost;
+            }
+            if (decision.changed) {
+                row->second = decision.after;
+                reply.after = decision.after;
+            }
+            if (decision.ended && row->second.parent) parents.insert(*row->second.parent);
+            if (decision.ended && row->second.open_children > 0) parents.insert(asked_for.execution);
+            decisions.push_back(std::move(decision));
+        };
+        if (command.delivery)
+            decide_one({command.execution, *command.delivery, command.unit, command.catalogue, std::nullopt});
+        decide_one(command);
     }
     // A later command of the batch may have changed the row again: everyone is told how it is in the end.
     for (std::size_t i = 0; i < commands.size(); ++i)

@@ -128,10 +128,15 @@ void Board::observe(const Execution& row) {
             if (const auto endpoint = endpoints_.find(live.endpoint); endpoint != endpoints_.end())
                 --endpoint->second.in_flight;
     }
+    // Another delivery is another request, of the same attempt as well.
+    if (live.attempt != row.attempt->id || live.fence != row.attempt->fence ||
+        live.deliveries != row.attempt->deliveries)
+        live.answered = false;
     live.lane = row.lane;
     live.key = row.concurrency_key;
     live.attempt = row.attempt->id;
     live.fence = row.attempt->fence;
+    live.deliveries = row.attempt->deliveries;
     live.state = row.attempt->state;
     live.node = row.attempt->node;
     live.endpoint = row.attempt->endpoint;
@@ -155,6 +160,15 @@ void Board::observe(const Execution& row) {
             state.order.set_free_slots(live.key, free_slots(row.lane, state, live.key));
         }
     }
+}
+
+void Board::answered(const ExecutionId& id, const domain::AttemptId& attempt) {
+    const auto found = live_.find(id);
+    if (found == live_.end() || found->second.attempt != attempt || found->second.answered) return;
+    found->second.answered = true;
+    if (in_flight_.erase(id) > 0)
+        if (const auto endpoint = endpoints_.find(found->second.endpoint); endpoint != endpoints_.end())
+            --endpoint->second.in_flight;
 }
 
 void Board::end_due_reading(std::optional<TimePoint> read) { next_due_ = domain::earlier(read, due_meanwhile_); }

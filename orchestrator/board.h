@@ -82,6 +82,8 @@ class Board {
     std::vector<domain::ExecutionId> put_off() const;
     std::optional<domain::TimePoint> next_put_off() const;
 
+    /// The peer has taken this attempt, though its row is still to say so: the endpoint has room.
+    void answered(const domain::ExecutionId& id, const domain::AttemptId& attempt);
     void endpoint_news(const EndpointNews& news, domain::TimePoint now);
     struct ChangedEndpoint {
         domain::Lane lane;
@@ -161,6 +163,7 @@ class Board {
         std::string key;
         domain::AttemptId attempt;
         int fence = 0;
+        int deliveries = 0;
         domain::AttemptState state = domain::AttemptState::sending;
         domain::NodeId node;
         domain::EndpointId endpoint;
@@ -169,9 +172,12 @@ class Board {
         domain::TimePoint deadline;
         domain::TimePoint granted_at;
         int seq = 0;
+        /// Its request has been answered; the row is still to say so.
+        bool answered = false;
         /// Its request is under way, or about to be.
         bool in_flight() const {
-            return state == domain::AttemptState::granted || state == domain::AttemptState::sending;
+            return !answered &&
+                   (state == domain::AttemptState::granted || state == domain::AttemptState::sending);
         }
     };
     struct EndpointState {

@@ -110,6 +110,8 @@ struct Command {
     subworkflows::CataloguePtr catalogue;
     /// Only for executions of this organization; others answer as if they did not exist.
     std::optional<std::string> organization_id;
+    /// Of a callback: the delivery it came for, where that has not been recorded yet. It is decided first.
+    std::optional<DeliveryReported> delivery = {};
 };
 
 /// What the caller is answered.

@@ -1,5 +1,7 @@
 #include "orchestrator/hub.h"
 
+#include <algorithm>
+
 #include "platform/json_writer.h"
 #include "platform/log.h"
 #include "priority_queue/queue_store.h"
@@ -33,6 +35,11 @@ Hub::Hub(Node& node, HubSettings settings)
     node_.on_row = [this](const Execution& row) {
         if (!board_) return;
         board_->observe(row);
+        wake();
+    };
+    node_.on_answered = [this](const ExecutionId& execution, const domain::AttemptId& attempt) {
+        if (!board_) return;
+        board_->answered(execution, attempt);
         wake();
     };
     node_.on_endpoint_news = [this](const EndpointNews& news) {
@@ -115,6 +122,9 @@ Task<void> Hub::run() {
         }
         if (busy || !lead_) continue;
         co_await wakeup_.wait(idle_for(node_.clock().now()));
+        // Under load every answer and every end is a wake-up: together they make one turn.
+        const auto pause = granted_at_ + settings_.pace - steady_clock::now();
+        if (pause > steady_clock::duration::zero() && !stopping_) co_await platform::pause_for(pause);
     }
     running_ = false;
 }
@@ -150,20 +160,14 @@ void Hub::move(HubState to, TimePoint now, std::string why) {
     node_.record_event(domain::event::node_illegal_move, std::move(json).text());
 }
 
-domain::NodeId Hub::least_loaded_node() const {
-    domain::NodeId best = node_.id();
-    std::size_t load = board_->sending_at(best) + static_cast<std::size_t>(given_.contains(best) ? given_.at(best) : 0);
-    if (node_.draining()) load = 1'000'000;
-    for (const auto& [id, takes] : alive_) {
-        if (!takes || id == node_.id()) continue;
-        const std::size_t here =
-            board_->sending_at(id) + static_cast<std::size_t>(given_.contains(id) ? given_.at(id) : 0);
-        if (here < load) {
-            best = id;
-            load = here;
-        }
-    }
-    return best;
+/// Requests under way at each node that takes work, this one first: who has the least is given the next.
+std::vector<std::pair<domain::NodeId, std::size_t>> Hub::loads() const {
+    std::vector<std::pair<domain::NodeId, std::size_t>> loads;
+    constexpr std::size_t kDraining = 1'000'000;
+    loads.emplace_back(node_.id(), node_.draining() ? kDraining : board_->sending_at(node_.id()));
+    for (const auto& [id, takes] : alive_)
+        if (takes && id != node_.id()) loads.emplace_back(id, board_->sending_at(id));
+    return loads;
 }
 
 Task<bool> Hub::turn() {
@@ -188,7 +192,12 @@ Task<bool> Hub::turn() {
     if (!board_) co_return true;
     co_await show_state(false);
     record_metrics(now);
-    if (granted.some) node_.probe().turn(std::chrono::duration_cast<Duration>(steady_clock::now() - started), 0);
+    if (granted.count > 0) {
+        granted_at_ = started;
+        const auto took = std::chrono::duration_cast<Duration>(steady_clock::now() - started);
+        node_.probe().turn(took, granted.count);
+        if (on_granted) on_granted(took, granted.count);
+    }
     co_return more || granted.missed || swept >= kMostSweep;
 }
 
@@ -228,15 +237,17 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
     if (!planned.grants.empty()) move(HubState::dispatching, now, "granting " + std::to_string(planned.grants.size()));
 
     std::vector<Pick> picks;
-    given_.clear();
+    auto load = loads();
     for (const auto& each : planned.grants) {
+        auto& least = *std::min_element(load.begin(), load.end(),
+                                        [](const auto& a, const auto& b) { return a.second < b.second; });
+        ++least.second;
         GrantTerms terms;
         terms.fresh_attempt = node_.ids().make<domain::AttemptId>(now);
-        terms.node = least_loaded_node();
+        terms.node = least.first;
         terms.own = terms.node == node_.id();
         terms.endpoint = each.endpoint;
         terms.lease = node_.settings().lease;
-        ++given_[terms.node];
         picks.push_back({each.execution, terms, std::nullopt});
     }
     for (auto& note : notes) picks.push_back({note.execution, std::nullopt, std::move(note.gate)});
@@ -281,12 +292,11 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
         }
     }
     if (others) node_.notify_others("grants");
-    node_.probe().turn(Duration{0}, granted);
     if (failure) std::rethrow_exception(failure);
     // Held by another transaction, or gone: whatever is behind them goes first.
     for (const auto& id : missing) board_->put_off(id, observed + kHeldPause);
     rest("dispatched");
-    co_return Granted{granted > 0, !missing.empty()};
+    co_return Granted{granted, !missing.empty()};
 }
 
 /// On a database thread: confirms by id what memory has planned. What is not found is held by somebody, or gone.

@@ -21,6 +21,8 @@ struct HubSettings {
     /// The safety tick of 003; shorter while notifications are not heard.
     std::chrono::milliseconds tick{300000};
     std::chrono::milliseconds deaf_tick{2000};
+    /// A turn begins no sooner after one that granted.
+    std::chrono::milliseconds pace{5};
     /// The change feed is read at least this often.
     std::chrono::milliseconds feed_poll{1000};
     /// A grant that another node has not begun by then is withdrawn (protocol R19).
@@ -53,6 +55,8 @@ class Hub {
     std::optional<domain::TimePoint> last_execution() const { return last_execution_; }
     /// What is closed now, and since when, as recorded.
     const std::map<domain::Lane, RecordedGate>& lane_gates() const { return recorded_gates_; }
+    /// Told how long each turn took that granted, and how many; for benchmarks.
+    std::function<void(domain::Duration, std::size_t)> on_granted;
     /// Tells the scheduler to start again from its tables.
     void rebuild() {
         rebuild_ = true;
@@ -81,7 +85,7 @@ class Hub {
     };
 
     struct Granted {
-        bool some = false;
+        std::size_t count = 0;
         /// What was planned could not be had: there may be others in its place.
         bool missed = false;
     };
@@ -112,7 +116,7 @@ class Hub {
     platform::Task<void> write_metrics(std::vector<journal::Measurement> measurements);
     bool put_off_faulty(const domain::ExecutionId& id, const std::exception_ptr& failure, domain::TimePoint now);
     std::chrono::steady_clock::duration idle_for(domain::TimePoint now) const;
-    domain::NodeId least_loaded_node() const;
+    std::vector<std::pair<domain::NodeId, std::size_t>> loads() const;
 
     Node& node_;
     HubSettings settings_;
@@ -131,7 +135,6 @@ class Hub {
     bool feed_hinted_ = false;
     /// Nodes that are there; true: takes new work.
     std::map<domain::NodeId, bool> alive_;
-    std::map<domain::NodeId, int> given_;
     std::chrono::steady_clock::time_point alive_read_at_{};
     std::chrono::steady_clock::time_point scanned_at_{};
     /// The last time out of the database's reach, as the scheduler's row says (protocol R9).
@@ -152,6 +155,8 @@ class Hub {
     /// Attempts whose status URL has been asked: once each.
     std::set<domain::AttemptId> status_asked_;
     std::optional<std::chrono::steady_clock::time_point> measured_at_;
+    /// When the last turn that granted began.
+    std::chrono::steady_clock::time_point granted_at_{};
     bool rebuild_ = false;
     bool stopping_ = false;
     bool running_ = false;

@@ -50,14 +50,14 @@ Task<void> Hub::run_commands(std::vector<Command> commands) {
     const auto written = co_await std::move(asked_written);
     if (!board_) co_return;
     const auto now = node_.clock().now();
-    std::vector<Reply> replies;
+    std::vector<const Reply*> replies;
     std::exception_ptr failure;
     for (std::size_t i = 0; i < written.size(); ++i) {
         if (const auto* reply = std::get_if<Reply>(&written[i])) {
             // What became of a family is in the lists of the reply.
             if (!reply->after && !about[i].family)
                 board_->put_off(about[i].execution, now + (reply->held ? kHeldPause : kUnchangedPause));
-            replies.push_back(*reply);
+            replies.push_back(reply);
             continue;
         }
         const bool faulty = put_off_faulty(about[i].execution, std::get<std::exception_ptr>(written[i]), now);

@@ -21,6 +21,20 @@ namespace log = platform::log;
 namespace {
 /// How long who asks about an execution that another transaction holds is kept waiting.
 constexpr milliseconds kHeldPatience{4000};
+/// How long an acceptance waits to be recorded with its callback.
+constexpr milliseconds kCompany{10};
+/// Of one transaction.
+constexpr std::size_t kMostCommands = 500;
+/// Two, so that one transaction is worked on in the database while the replies of the other are handled here.
+constexpr std::size_t kCommandLanes = 2;
+
+Deliver over_http(platform::HttpClient& client, platform::Clock& clock) {
+    return [dispatcher = std::make_shared<webhooks::Dispatcher>(client, clock)](
+               domain::Trigger trigger, domain::AttemptId attempt, int number,
+               std::shared_ptr<const webhooks::Target> target) {
+        return dispatcher->deliver(std::move(trigger), attempt, number, std::move(target));
+    };
+}
 }
 
 Node::Node(NodeParts parts, NodeSettings settings)
@@ -31,15 +45,15 @@ Node::Node(NodeParts parts, NodeSettings settings)
       intake_(id_),
       catalogue_store_(parts.keys),
       catalogue_(std::make_shared<subworkflows::Catalogue>()),
-      dispatcher_(parts.client, parts.clock),
+      dispatch_(parts.deliver ? parts.deliver : over_http(parts.client, parts.clock)),
       commands_(
           parts.database, [this](Tx& tx, const std::vector<Command>& commands) { return applier_.apply(tx, commands); },
-          [this](const std::vector<Reply>& replies) { committed(replies); }),
+          [this](const std::vector<const Reply*>& replies) { committed(replies); }, kMostCommands, kCommandLanes),
       intakes_(
           parts.database, [this](Tx& tx, const std::vector<IntakeItem>& items) { return intake_.enqueue(tx, items); },
-          [this](const std::vector<IntakeReply>& replies) {
-              for (const auto& reply : replies)
-                  for (const auto& execution : reply.created) {
+          [this](const std::vector<const IntakeReply*>& replies) {
+              for (const auto* reply : replies)
+                  for (const auto& execution : reply->created) {
                       parts_.probe.enqueued(execution.lane, 1);
                       seen(execution);
                   }
@@ -55,11 +69,24 @@ Command Node::command(ExecutionId execution, Happening happening, std::optional<
 Task<Reply> Node::submit(ExecutionId execution, Happening happening, std::optional<std::string> organization_id) {
     const auto operation = operations_.begin();
     const auto until = steady_clock::now() + kHeldPatience;
+    // However this ends, the delivery that is recorded with it is told.
+    struct Telling {
+        std::shared_ptr<Accepted> accepted;
+        ~Telling() {
+            if (!accepted) return;
+            accepted->told = true;
+            accepted->timer.cancel();
+        }
+    } const telling{take_accepted(execution, happening)};
+    const auto& accepted = telling.accepted;
     bool in_doubt = false;
     for (auto wait = milliseconds{2};; wait = std::min(wait * 2, milliseconds{100})) {
         try {
-            auto submitting = commands_.submit(command(execution, happening, organization_id));
+            Command asked = command(execution, happening, organization_id);
+            if (accepted) asked.delivery = accepted->report;
+            auto submitting = commands_.submit(std::move(asked), std::hash<ExecutionId>{}(execution));
             Reply reply = co_await std::move(submitting);
+            if (accepted) accepted->recorded = !reply.held;
             if (!reply.held || stopped_ || steady_clock::now() + wait > until) co_return reply;
         } catch (const platform::DatabaseInDoubt&) {
             in_doubt = true;
@@ -95,8 +122,9 @@ void Node::seen(const Execution& row) {
     if (leads && !leads()) notify_others("execution");
 }
 
-void Node::committed(const std::vector<Reply>& replies) {
-    for (const auto& reply : replies) {
+void Node::committed(const std::vector<const Reply*>& replies) {
+    for (const auto* each : replies) {
+        const Reply& reply = *each;
         for (const auto& other : reply.others) seen(other);
         if (reply.answer.problem == "illegal-move") {
             parts_.probe.illegal_move();
@@ -181,17 +209,49 @@ Task<void> Node::deliver_one(priority_queue::ClaimableExecution granted) {
         trigger.callback_url = settings_.public_url + "/v1/callbacks/" + row.id.text();
         trigger.callback_token = webhooks::callback_token(parts_.keys, row.id, attempt.id);
         trigger.attempt = attempt.number;
-        webhooks::Delivered delivered =
-            co_await dispatcher_.deliver(std::move(trigger), attempt.id, attempt.deliveries, where);
+        webhooks::Delivered delivered = co_await dispatch_(std::move(trigger), attempt.id, attempt.deliveries, where);
         parts_.probe.delivered(row.lane, delivered.outcome, delivered.record.duration);
+        // Of a peer that has had enough nobody is told before its gate is closed.
+        const bool taken = std::holds_alternative<webhooks::Accepted>(delivered.outcome) ||
+                           std::holds_alternative<webhooks::Done>(delivered.outcome);
+        if (taken && on_answered) on_answered(row.id, attempt.id);
         done.outcome = std::move(delivered.outcome);
         done.record = std::move(delivered.record);
         done.deduplicates = where->rules.deduplicates;
     }
-    auto reporting = insist(row.id, std::move(done));
+    auto reporting = std::holds_alternative<webhooks::Accepted>(done.outcome) ? record_accepted(row.id, std::move(done))
+                                                                              : insist(row.id, std::move(done));
     const bool recorded = co_await std::move(reporting);
     // As long as the row says that it is being sent, so does this.
     if (recorded) sending_.erase({attempt.id, attempt.fence});
+}
+
+/// Most callbacks follow the 202 within milliseconds.
+Task<bool> Node::record_accepted(ExecutionId execution, DeliveryReported report) {
+    const auto accepted =
+        std::make_shared<Accepted>(Accepted{std::move(report), asio::steady_timer(parts_.executor, kCompany)});
+    accepted_[execution] = accepted;
+    co_await accepted->timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (const auto found = accepted_.find(execution); found != accepted_.end() && found->second == accepted)
+        accepted_.erase(found);
+    while (accepted->taken && !accepted->told) {
+        accepted->timer.expires_after(std::chrono::hours{1});
+        co_await accepted->timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    }
+    if (accepted->recorded) co_return true;
+    auto reporting = insist(execution, std::move(accepted->report));
+    co_return co_await std::move(reporting);
+}
+
+/// Of a callback: the accepted delivery that waits for it, which is now its own to record.
+std::shared_ptr<Node::Accepted> Node::take_accepted(const ExecutionId& execution, const Happening& happening) {
+    const auto* received = std::get_if<CallbackReceived>(&happening);
+    const auto found = received ? accepted_.find(execution) : accepted_.end();
+    if (found == accepted_.end() || found->second->report.attempt != received->attempt) return nullptr;
+    auto accepted = found->second;
+    accepted_.erase(found);
+    accepted->taken = true;
+    return accepted;
 }
 
 /// Said until the database has it: it decides whether money is spent twice. False: the node stops before that.

@@ -37,6 +37,10 @@ struct NodeSettings {
     std::chrono::seconds drain{30};
 };
 
+/// Sends one delivery and says what became of it; what a Dispatcher does.
+using Deliver = std::function<platform::Task<webhooks::Delivered>(domain::Trigger, domain::AttemptId, int number,
+                                                                  std::shared_ptr<const webhooks::Target>)>;
+
 /// Everything a node is made of that somebody else owns.
 struct NodeParts {
     platform::asio::any_io_executor executor;
@@ -47,6 +51,8 @@ struct NodeParts {
     const platform::KeyRing& keys;
     platform::HttpClient& client;
     Probe& probe;
+    /// In place of HTTP, for benchmarks; empty: over HTTP.
+    Deliver deliver = {};
 };
 
 class Node {
@@ -118,6 +124,8 @@ class Node {
 
     // Who else wants to know; set once.
     std::function<void(const domain::Execution&)> on_row;
+    /// The peer has taken it; the row says so later.
+    std::function<void(const domain::ExecutionId&, const domain::AttemptId&)> on_answered;
     std::function<void(const EndpointNews&)> on_endpoint_news;
     std::function<void()> on_catalogue;
     /// The catalogue's version has grown: API keys may have changed with it.
@@ -129,9 +137,20 @@ class Node {
     std::function<bool()> leads;
 
     /// Tells whoever wants to know what a transaction has brought.
-    void committed(const std::vector<Reply>& replies);
+    void committed(const std::vector<const Reply*>& replies);
 
   private:
+    /// An accepted delivery that waits a moment for its callback: recorded together they are one change of the row.
+    struct Accepted {
+        DeliveryReported report;
+        platform::asio::steady_timer timer;
+        /// Its callback has it to record, has come to an end, has recorded it.
+        bool taken = false;
+        bool told = false;
+        bool recorded = false;
+    };
+    platform::Task<bool> record_accepted(domain::ExecutionId execution, DeliveryReported report);
+    std::shared_ptr<Accepted> take_accepted(const domain::ExecutionId& execution, const Happening& happening);
     void seen(const domain::Execution& row);
     platform::Task<void> deliver_one(priority_queue::ClaimableExecution granted);
     platform::Task<void> begin_and_deliver(priority_queue::ClaimableExecution granted);
@@ -156,7 +175,7 @@ class Node {
     subworkflows::CatalogueStore catalogue_store_;
     subworkflows::CataloguePtr catalogue_;
     Operations operations_;
-    webhooks::Dispatcher dispatcher_;
+    Deliver dispatch_;
     platform::Committer<Command, Reply> commands_;
     platform::Committer<IntakeItem, IntakeReply> intakes_;
     const platform::Listener* listener_ = nullptr;
@@ -168,6 +187,7 @@ class Node {
     std::unordered_map<domain::ExecutionId, std::vector<std::shared_ptr<platform::asio::steady_timer>>> waiters_;
     std::set<domain::EndpointId> learnt_;
     std::set<std::pair<domain::AttemptId, int>> sending_;
+    std::unordered_map<domain::ExecutionId, std::shared_ptr<Accepted>> accepted_;
     int deliveries_ = 0;
     bool draining_ = false;
     bool stopped_ = false;

@@ -56,34 +56,36 @@ Task<std::vector<std::variant<Reply, std::exception_ptr>>> write_each(Database& 
 
 /// Collects items while a flush is under way and writes what has gathered in the next one; an idle committer flushes at
 /// once. Every submitter is answered only after the commit. Network thread only.
+/// It may have several lanes: each flushes by itself, so that the database works while replies are handled. Items of one
+/// key share a lane, and are written in the order in which they came. Under load a lane begins no transaction sooner
+/// than `kPace` after its last one began: a transaction costs the same round trips for one item as for a hundred.
 /// What PostgreSQL cannot store fails alone.
 template <class Item, class Reply>
 class Committer {
   public:
     /// Called on the network thread after a commit, before the submitters are resumed.
-    using Committed = std::function<void(const std::vector<Reply>&)>;
+    using Committed = std::function<void(const std::vector<const Reply*>&)>;
 
     Committer(Database& database, Flush<Item, Reply> flush, Committed committed = {}, std::size_t most = 500,
-              int parallel = 1)
-        : database_(database),
-          flush_(std::move(flush)),
-          committed_(std::move(committed)),
-          most_(most),
-          parallel_(parallel) {}
+              std::size_t lanes = 1)
+        : database_(database), flush_(std::move(flush)), committed_(std::move(committed)), most_(most), lanes_(lanes) {}
 
-    /// Returns the item's reply once it is committed; throws what the transaction threw.
-    Task<Reply> submit(Item item) {
+    /// Returns the item's reply once it is committed; throws what the transaction threw. `key` chooses its lane.
+    Task<Reply> submit(Item item, std::size_t key = 0) {
         auto asked_answer = asio::async_initiate<const asio::use_awaitable_t<>&, void(std::exception_ptr, Reply)>(
-            [this](auto handler, Item moved) {
-                waiting_.push_back(Entry{std::move(moved), std::move(handler)});
-                pump();
+            [this, key](auto handler, Item moved) {
+                Lane& lane = lanes_[key % lanes_.size()];
+                lane.waiting.push_back(Entry{std::move(moved), std::move(handler)});
+                pump(lane);
             },
             asio::use_awaitable, std::move(item));
         co_return co_await std::move(asked_answer);
     }
 
-    std::size_t waiting() const { return waiting_.size(); }
-    bool idle() const { return waiting_.empty() && flushing_ == 0; }
+    bool idle() const {
+        return std::all_of(lanes_.begin(), lanes_.end(),
+                           [](const Lane& lane) { return lane.waiting.empty() && !lane.flushing; });
+    }
 
   private:
     using Handler = typename asio::async_result<asio::use_awaitable_t<>, void(std::exception_ptr, Reply)>::handler_type;
@@ -91,32 +93,53 @@ class Committer {
         Item item;
         Handler handler;
     };
+    static constexpr std::chrono::milliseconds kPace{3};
+    /// As many need no company.
+    static constexpr std::size_t kEnough = 64;
+    struct Lane {
+        std::deque<Entry> waiting;
+        bool flushing = false;
+        std::chrono::steady_clock::time_point begun{};
+        std::unique_ptr<asio::steady_timer> pause;
+    };
 
-    void pump() {
-        while (flushing_ < parallel_ && !waiting_.empty()) {
-            const std::size_t count = std::min(waiting_.size(), most_);
-            std::vector<Item> items;
-            std::vector<Handler> handlers;
-            items.reserve(count);
-            handlers.reserve(count);
-            for (std::size_t i = 0; i < count; ++i) {
-                items.push_back(std::move(waiting_.front().item));
-                handlers.push_back(std::move(waiting_.front().handler));
-                waiting_.pop_front();
-            }
-            ++flushing_;
-            const auto executor = handlers.front().get_executor();
-            asio::co_spawn(executor, flush_all(std::move(items), std::move(handlers)), asio::detached);
+    void pump(Lane& lane) {
+        if (lane.flushing || lane.waiting.empty()) return;
+        const auto now = std::chrono::steady_clock::now();
+        if (lane.waiting.size() < kEnough && now < lane.begun + kPace) {
+            if (lane.pause) return;
+            lane.pause = std::make_unique<asio::steady_timer>(lane.waiting.front().handler.get_executor(),
+                                                              lane.begun + kPace);
+            lane.pause->async_wait([this, &lane](boost::system::error_code) {
+                lane.pause.reset();
+                pump(lane);
+            });
+            return;
         }
+        lane.begun = now;
+        const std::size_t count = std::min(lane.waiting.size(), most_);
+        std::vector<Item> items;
+        std::vector<Handler> handlers;
+        items.reserve(count);
+        handlers.reserve(count);
+        for (std::size_t i = 0; i < count; ++i) {
+            items.push_back(std::move(lane.waiting.front().item));
+            handlers.push_back(std::move(lane.waiting.front().handler));
+            lane.waiting.pop_front();
+        }
+        lane.flushing = true;
+        const auto executor = handlers.front().get_executor();
+        asio::co_spawn(executor, flush_all(lane, std::move(items), std::move(handlers)), asio::detached);
     }
 
-    Task<void> flush_all(std::vector<Item> items, std::vector<Handler> handlers) {
+    Task<void> flush_all(Lane& lane, std::vector<Item> items, std::vector<Handler> handlers) {
         auto asked = write_each<Item, Reply>(database_, flush_, std::move(items));
         auto written = co_await std::move(asked);
         if (committed_) {
-            std::vector<Reply> replies;
-            for (auto& each : written)
-                if (auto* reply = std::get_if<Reply>(&each)) replies.push_back(*reply);
+            std::vector<const Reply*> replies;
+            replies.reserve(written.size());
+            for (const auto& each : written)
+                if (const auto* reply = std::get_if<Reply>(&each)) replies.push_back(reply);
             if (!replies.empty()) committed_(replies);
         }
         for (std::size_t i = 0; i < handlers.size(); ++i) {
@@ -126,17 +149,15 @@ class Committer {
                 std::move(handlers[i])(std::get<std::exception_ptr>(written[i]), Reply{});
             }
         }
-        --flushing_;
-        pump();
+        lane.flushing = false;
+        pump(lane);
     }
 
     Database& database_;
     Flush<Item, Reply> flush_;
     Committed committed_;
     std::size_t most_;
-    int parallel_;
-    int flushing_ = 0;
-    std::deque<Entry> waiting_;
+    std::vector<Lane> lanes_;
 };
 
 }
