@@ -31,6 +31,7 @@ struct Commands {
 };
 
 void add_serve(Commands commands);
+void add_bench(Commands commands);
 void add_dev(Commands commands);
 void add_migrate(Commands commands);
 void add_keys(Commands commands);

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
     add_migrate(commands);
     add_keys(commands);
     add_client_commands(commands);
+    add_bench(commands);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

@@ -94,8 +94,9 @@ LocalPostgres::LocalPostgres(LocalPostgresSettings settings) : settings_(std::mo
         run({find_program("initdb"), "-D", data_, "-U", "impresario", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8",
              "--no-instructions"});
         std::ofstream conf(home_ + "/conf.tmp");
-        conf << "listen_addresses = ''\n"
-             << "unix_socket_directories = '" << sockets_ << "'\n"
+        conf << "listen_addresses = '" << (settings_.port > 0 ? "127.0.0.1" : "") << "'\n";
+        if (settings_.port > 0) conf << "port = " << settings_.port << "\n";
+        conf << "unix_socket_directories = '" << sockets_ << "'\n"
              << "max_connections = 100\n"
              << "shared_buffers = 128MB\n"
              << "log_min_messages = warning\n";
@@ -140,7 +141,8 @@ LocalPostgres::~LocalPostgres() {
 }
 
 domain::Secret LocalPostgres::url(const std::string& database) const {
-    return domain::Secret("host=" + sockets_ + " user=impresario dbname=" + database);
+    return domain::Secret("host=" + sockets_ + (settings_.port > 0 ? " port=" + std::to_string(settings_.port) : "") +
+                          " user=impresario dbname=" + database);
 }
 
 void LocalPostgres::create_database(const std::string& name) const {

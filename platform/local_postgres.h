@@ -13,6 +13,8 @@ struct LocalPostgresSettings {
     std::string directory;
     /// Extra `name = value` settings of postgresql.conf.
     std::vector<std::string> configuration;
+    /// Listens on 127.0.0.1 as well; 0: on its Unix socket only. Counts when the cluster is made.
+    int port = 0;
 };
 
 /// Starts the cluster and stops it with its destructor. A second start reuses what is there. PostgreSQL refuses to run

@@ -134,6 +134,50 @@ TEST(Board, ADeadlineThatWasSparedStaysSoWhateverElseTheRowSays) {
     EXPECT_EQ(board.next_deadline(), kStart + seconds{90});
 }
 
+TEST(Board, AnEndpointHasRoomAgainOnceItsPeerHasTakenTheRequest) {
+    Operations operations;
+    Board board(operations);
+    auto types = std::make_shared<subworkflows::Catalogue>(*catalogue());
+    subworkflows::Endpoint endpoint;
+    endpoint.id.value[15] = 9;
+    endpoint.max_in_flight = 1;
+    types->types[kLane].endpoints = {endpoint};
+    board.set_catalogue(types);
+    const auto grants = [&] { return plan(board.plan_input(10), kStart + seconds{60}).grants.size(); };
+
+    Execution under_way = sending(1, 2, kStart + seconds{600});
+    under_way.attempt->endpoint = endpoint.id;
+    under_way.attempt->id.value[15] = 1;
+    board.observe(under_way);
+    board.observe(waiting(2));
+    EXPECT_EQ(grants(), 0U) << "its one place is taken";
+
+    domain::AttemptId another;
+    board.answered(under_way.id, another);
+    EXPECT_EQ(grants(), 0U) << "somebody else's answer";
+    board.answered(under_way.id, under_way.attempt->id);
+    board.answered(under_way.id, under_way.attempt->id);
+    EXPECT_EQ(grants(), 1U);
+
+    // The row as it is committed meanwhile still says sending; what is recorded in the end counts once.
+    ++under_way.last_seq;
+    board.observe(under_way);
+    EXPECT_EQ(grants(), 1U);
+    ++under_way.last_seq;
+    under_way.status = Status::running;
+    under_way.attempt->state = AttemptState::accepted;
+    board.observe(under_way);
+    EXPECT_EQ(grants(), 1U);
+
+    // A repeated delivery of the same attempt is another request.
+    ++under_way.last_seq;
+    under_way.status = Status::dispatching;
+    under_way.attempt->state = AttemptState::sending;
+    ++under_way.attempt->deliveries;
+    board.observe(under_way);
+    EXPECT_EQ(grants(), 0U);
+}
+
 TEST(Board, WhatIsPutOffIsLeftOutUntilItIsReadAgain) {
     Operations operations;
     Board board(operations);
