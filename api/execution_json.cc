@@ -66,7 +66,7 @@ std::string execution_json(const ExecutionView& view) {
     json.field("execution_id", e.id.text())
         .field("organization_id", e.lane.organization_id)
         .field("workflow_type", e.lane.workflow_type)
-        .field("status", name(e.status))
+        .field("status", e.foreign_status.empty() ? name(e.status) : std::string_view(e.foreign_status))
         .field("priority", e.priority);
     string_field(json, "reason", e.reason);
     json.field("created_at", domain::rfc3339(e.created_at)).field("scheduled_at", domain::rfc3339(e.scheduled_at));

@@ -62,6 +62,9 @@ struct Execution {
     ExecutionId id;
     Lane lane;
     Status status = Status::queued;
+    /// What the row says where this hub does not know it: a newer hub wrote it (protocol R23). Such an execution is
+    /// shown and left alone; `status` says nothing about it.
+    std::string foreign_status;
     /// 0 (idle) to 100 (most urgent).
     int priority = 50;
 
@@ -109,7 +112,9 @@ struct Execution {
     std::string progress;
 
     /// Whether it may be claimed as far as the row itself knows, gates aside.
-    bool claimable() const { return (status == Status::queued || status == Status::retrying) && !due_at; }
+    bool claimable() const {
+        return (status == Status::queued || status == Status::retrying) && !due_at && foreign_status.empty();
+    }
     /// An SQL caller asked for a retry and the hub has not decided about it yet (R21).
     bool awaits_decision() const { return status == Status::retrying && reason == kAskedBySql; }
     static constexpr std::string_view kAskedBySql = "sql";

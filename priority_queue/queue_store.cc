@@ -24,7 +24,10 @@ Execution read_execution(RowReader& row) {
     e.id = row.id<domain::ExecutionId>();
     e.lane.organization_id = row.text();
     e.lane.workflow_type = row.text();
-    e.status = domain::parse_status(row.view()).value_or(domain::Status::queued);
+    const std::string status = row.text();
+    const auto known = domain::parse_status(status);
+    e.status = known.value_or(domain::Status::queued);
+    if (!known) e.foreign_status = status;
     e.priority = row.small();
     e.created_at = row.time();
     e.scheduled_at = row.time();
@@ -43,7 +46,9 @@ Execution read_execution(RowReader& row) {
         domain::LiveAttempt attempt;
         attempt.id = row.id<domain::AttemptId>();
         attempt.number = e.attempts;
-        attempt.state = domain::parse_attempt_state(row.view()).value_or(domain::AttemptState::unknown);
+        const auto state = domain::parse_attempt_state(row.view());
+        attempt.state = state.value_or(domain::AttemptState::unknown);
+        if (!state) e.foreign_status = status;
         attempt.node = row.id<domain::NodeId>();
         attempt.fence = row.small();
         attempt.lease_until = row.maybe_time().value_or(domain::TimePoint{});
@@ -101,6 +106,13 @@ std::vector<ClaimableExecution> read_claimable(const Rows& rows) {
     return claimable;
 }
 
+/// What is to be acted on: not what only a newer hub understands (protocol R23). Writing it back would lose its status.
+template <class Row>
+std::vector<Row> without_foreign(std::vector<Row> rows) {
+    std::erase_if(rows, [](const Row& row) { return !row.execution.foreign_status.empty(); });
+    return rows;
+}
+
 std::vector<domain::ExecutionId> read_ids(const Rows& rows) {
     std::vector<domain::ExecutionId> ids;
     ids.reserve(rows.size());
@@ -147,7 +159,7 @@ void QueueStore::insert(Tx& tx, const std::vector<NewExecution>& executions) con
 
 QueueStore::Locked QueueStore::lock(Tx& tx, const std::vector<domain::ExecutionId>& ids) const {
     Locked locked;
-    locked.rows = read_locked(tx.exec(sql::lock_executions, Params().add(ids_array(ids))));
+    locked.rows = without_foreign(read_locked(tx.exec(sql::lock_executions, Params().add(ids_array(ids)))));
     if (locked.rows.size() == ids.size()) return locked;
     std::set<domain::ExecutionId> got;
     for (const auto& row : locked.rows) got.insert(row.execution.id);
@@ -159,7 +171,7 @@ QueueStore::Locked QueueStore::lock(Tx& tx, const std::vector<domain::ExecutionI
 }
 
 std::vector<ClaimableExecution> QueueStore::lock_claimable(Tx& tx, const std::vector<domain::ExecutionId>& ids) const {
-    return read_claimable(tx.exec(sql::lock_claimable, Params().add(ids_array(ids))));
+    return without_foreign(read_claimable(tx.exec(sql::lock_claimable, Params().add(ids_array(ids)))));
 }
 
 std::vector<LockedExecution> QueueStore::read(Tx& tx, const std::vector<domain::ExecutionId>& ids) const {
@@ -182,11 +194,11 @@ std::vector<LockedExecution> QueueStore::list(Tx& tx, const ExecutionFilter& fil
 }
 
 std::vector<LockedExecution> QueueStore::sent_by(Tx& tx, const domain::NodeId& node) const {
-    return read_locked(tx.exec(sql::sent_by, Params().add(node)));
+    return without_foreign(read_locked(tx.exec(sql::sent_by, Params().add(node))));
 }
 
 std::vector<ClaimableExecution> QueueStore::granted_to(Tx& tx, const domain::NodeId& node) const {
-    return read_claimable(tx.exec(sql::granted_to, Params().add(node)));
+    return without_foreign(read_claimable(tx.exec(sql::granted_to, Params().add(node))));
 }
 
 void QueueStore::write(Tx& tx, const std::vector<const Execution*>& executions) const {
