@@ -235,7 +235,8 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
     }
 
     Task<HttpOutcome> send(std::string method, Url url, Headers headers, std::string body,
-                           std::chrono::milliseconds whole) {
+                           std::chrono::milliseconds whole,
+                           steady_clock::time_point not_after = steady_clock::time_point::max()) {
         const auto self = shared_from_this();
         Origin& origin = origins[url.origin()];
         const auto connect_by = steady_clock::now() + settings.connect_deadline;
@@ -279,6 +280,8 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         text += "\r\n";
         text += body;
 
+        if (steady_clock::now() >= not_after)
+            co_return NotSent{NotSent::Why::connect, "its time was over before it could be sent", kept.address};
         auto& lowest = kept.wire->lowest();
         lowest.expires_after(whole);
         const bool head = method == "HEAD";
@@ -316,6 +319,12 @@ Task<HttpOutcome> HttpClient::send(std::string method, Url url, Headers headers,
 Task<HttpOutcome> HttpClient::send(std::string method, Url url, Headers headers, std::string body,
                                    std::chrono::milliseconds whole_deadline) {
     return impl_->send(std::move(method), std::move(url), std::move(headers), std::move(body), whole_deadline);
+}
+
+Task<HttpOutcome> HttpClient::send_before(steady_clock::time_point moment, std::string method, Url url, Headers headers,
+                                          std::string body) {
+    return impl_->send(std::move(method), std::move(url), std::move(headers), std::move(body),
+                       impl_->settings.whole_deadline, moment);
 }
 
 void HttpClient::stop() {

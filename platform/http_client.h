@@ -70,6 +70,10 @@ class HttpClient {
     /// The same with other deadlines than the settings'.
     Task<HttpOutcome> send(std::string method, Url url, Headers headers, std::string body,
                            std::chrono::milliseconds whole_deadline);
+    /// The same, unless that moment has come before the first byte can leave: a process that stood still must not send
+    /// what others have given up meanwhile.
+    Task<HttpOutcome> send_before(std::chrono::steady_clock::time_point moment, std::string method, Url url,
+                                  Headers headers, std::string body);
 
     /// Closes idle connections and lets none be kept.
     void stop();

@@ -63,7 +63,11 @@ platform::Task<Delivered> Dispatcher::deliver(domain::Trigger trigger, domain::A
         delivered.outcome = EndpointFault{"the endpoint " + url.error().what};
     } else {
         const auto begun = clock_.steady();
-        const platform::HttpOutcome http = co_await client_.send("POST", *url, std::move(headers), body);
+        // After its deadline somebody else may be trying anew (protocol R5).
+        const auto not_after = begun + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                           trigger.deadline - clock_.now());
+        auto sending = client_.send_before(not_after, "POST", *url, std::move(headers), body);
+        const platform::HttpOutcome http = co_await std::move(sending);
         record.duration = std::chrono::duration_cast<domain::Duration>(clock_.steady() - begun);
         delivered.outcome = classify(http, target->rules, clock_.now());
         if (const auto* answer = std::get_if<platform::HttpAnswer>(&http)) {
