@@ -181,7 +181,15 @@ Connection::Connection(const DatabaseSettings& settings, DatabaseClock* clock) {
 
 Connection::~Connection() = default;
 
-int Connection::backend_pid() const { return impl_->pq.backendpid(); }
+int Connection::backend_pid() {
+    // Asked, because a pooler tells libpq a number of its own.
+    int pid = 0;
+    autocommit([&](Tx& tx) {
+        const auto rows = tx.run("select pg_backend_pid()");
+        pid = RowReader(rows, 0).small();
+    });
+    return pid;
+}
 int Connection::socket() const { return impl_->pq.sock(); }
 
 void Connection::transact(const std::function<void(Tx&)>& body) {
@@ -228,6 +236,14 @@ void Connection::transact(const std::function<void(Tx&)>& body) {
 }
 
 void Connection::autocommit(const std::function<void(Tx&)>& body) {
+    if (impl_->settings.pooled) {
+        // Settings that are made in each transaction need one, and a transaction needs to stay in one session.
+        try {
+            return transact(body);
+        } catch (const DatabaseInDoubt& e) {
+            throw DatabaseUnavailable(e.what());
+        }
+    }
     translated([&] {
         pqxx::nontransaction work(impl_->pq);
         ConnectionTx<Impl> tx(*impl_, work);
@@ -320,20 +336,30 @@ struct Database::Workers {
             }
             begin(seat, connection->socket());
             bool good = true;
-            try {
+            const auto run = [&] {
                 const auto body = [&](Tx& tx) { entry.job->run(tx); };
                 if (entry.job->transaction) {
-                    try {
-                        connection->transact(body);
-                    } catch (const StaleConnection&) {
-                        end(seat);
-                        connect(seat, connection, next_try);
-                        if (!connection) throw;
-                        begin(seat, connection->socket());
-                        connection->transact(body);
-                    }
+                    connection->transact(body);
                 } else {
                     connection->autocommit(body);
+                }
+            };
+            const auto run_in_new_session = [&] {
+                end(seat);
+                connect(seat, connection, next_try);
+                if (!connection) throw DatabaseUnavailable("the database cannot be reached");
+                begin(seat, connection->socket());
+                run();
+            };
+            try {
+                try {
+                    run();
+                } catch (const StaleConnection&) {
+                    run_in_new_session();
+                } catch (const StatementRefused& e) {
+                    // A migration changed what a prepared statement returns: only a new session forgets the old plan.
+                    if (!e.stale_plan()) throw;
+                    run_in_new_session();
                 }
             } catch (const DatabaseUnavailable& e) {
                 entry.job->failure = std::current_exception();
@@ -345,8 +371,7 @@ struct Database::Workers {
                 note_unreachable(e.what());
             } catch (const StatementRefused& e) {
                 entry.job->failure = std::current_exception();
-                // A migration changed what a prepared statement returns: only a new session forgets the old plan.
-                good = e.sqlstate != "0A000";
+                good = !e.stale_plan();
             } catch (...) {
                 entry.job->failure = std::current_exception();
             }

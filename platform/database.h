@@ -41,10 +41,12 @@ class Connection {
     /// Runs `body` in one transaction and commits; rolls back when it throws. Throws DatabaseUnavailable,
     /// DatabaseInDoubt, StatementRefused.
     void transact(const std::function<void(Tx&)>& body);
-    /// Runs `body` without a transaction around it: each statement commits by itself. For single reads.
+    /// Runs `body` without a transaction around it: each statement commits by itself. For single reads. Behind a pooler
+    /// it is a transaction all the same.
     void autocommit(const std::function<void(Tx&)>& body);
 
-    int backend_pid() const;
+    /// The server's process for this session; behind a pooler in transaction mode that of the latest transaction.
+    int backend_pid();
     int socket() const;
 
     /// Starts listening; `received` is called with channel and payload from within wait_for_notifications.

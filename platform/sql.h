@@ -41,6 +41,8 @@ struct StatementRefused : std::runtime_error {
     bool transient() const { return sqlstate == "40P01" || sqlstate == "40001"; }
     /// Somebody holds a lock, or the server is short of something: nothing happened, later it may work.
     bool later() const { return sqlstate == "55P03" || sqlstate == "57014" || sqlstate.starts_with("53"); }
+    /// The session's prepared statements are out of step with the tables, or not its own: a new session knows better.
+    bool stale_plan() const { return sqlstate == "0A000" || sqlstate == "26000" || sqlstate == "42P05"; }
     /// The data cannot be stored: class 22 or 23. One row of a batch is to blame.
     bool data() const { return sqlstate.starts_with("22") || sqlstate.starts_with("23"); }
 };
