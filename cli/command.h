@@ -21,6 +21,8 @@ enum Exit : int {
     refused = 4,
     /// What was waited for ended badly (failed, dead, cancelled).
     ended_badly = 5,
+    /// This program is too old for the database's schema; starting it again is of no use.
+    outdated = 6,
 };
 
 /// Adds a subcommand; its action returns the exit code.

@@ -46,8 +46,15 @@ int migrate(const Options& options, const std::string& direction) {
                                std::to_string(migration.version), migration.name, migration.why()});
                 table.print();
                 std::printf("\nschema %d of %d\n", at.version, migrator.latest());
+                if (at.version > migrator.latest()) std::printf("a newer impresario has been here\n");
             }
             return Exit::ok;
+        }
+        if (at.version > migrator.latest()) {
+            std::fprintf(stderr, "impresario: the schema is at version %d, this program knows it up to %d; %s\n",
+                         at.version, migrator.latest(),
+                         direction == "up" ? "there is nothing for it to do" : "only a newer one can undo that");
+            return direction == "up" ? Exit::ok : Exit::refused;
         }
         int target = direction == "up" ? migrator.latest() : at.version - 1;
         if (options.target >= 0) target = options.target;
@@ -65,15 +72,22 @@ int migrate(const Options& options, const std::string& direction) {
                          steps.size() == 1 ? "" : "s", at.version, target);
             return Exit::ok;
         }
-        migrator.migrate(connection, target, [](std::string_view way, const platform::Migration& migration) {
+        const auto told = [](std::string_view way, const platform::Migration& migration) {
             std::printf("%-4s %d %s\n", std::string(way).c_str(), migration.version, migration.name.c_str());
             std::fflush(stdout);
-        });
+        };
+        const auto held_up = [](const std::string& who) {
+            std::fprintf(stderr, "impresario: waiting for a table that is in use: %s\n", who.c_str());
+        };
+        migrator.migrate(connection, target, told, held_up);
         std::printf("schema at version %d\n", target);
         return Exit::ok;
     } catch (const platform::DatabaseUnavailable& e) {
         std::fprintf(stderr, "impresario: the database cannot be reached: %s\n", e.what());
         return Exit::unreachable;
+    } catch (const platform::OlderHubs& e) {
+        std::fprintf(stderr, "impresario: %s; stop or upgrade them, then migrate again\n", e.what());
+        return Exit::refused;
     } catch (const platform::StatementRefused& e) {
         std::fprintf(stderr, "impresario: PostgreSQL refused a step, which was rolled back: %s\n", e.what());
         return Exit::failed;

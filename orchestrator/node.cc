@@ -489,16 +489,21 @@ void Node::start() {
     spawn(grants_loop(), "grants");
 }
 
+Task<void> Node::heartbeat() {
+    const int pid = backend_pid();
+    auto beating = parts_.database.transact([this, pid, draining = draining_](Tx& tx) {
+        return SchedulerStore().heartbeat(tx, id_, settings_.name, draining, pid,
+                                          static_cast<int>(settings_.lease.count()));
+    });
+    const int min_hub = co_await std::move(beating);
+    if (min_hub > kHubVersion && !std::exchange(outdated_, true) && on_outdated) on_outdated(min_hub);
+}
+
 Task<void> Node::heartbeat_loop() {
     while (!stopped_) {
         bool well = true;
         try {
-            const int pid = backend_pid();
-            auto beating = parts_.database.transact([this, pid, draining = draining_](Tx& tx) {
-                SchedulerStore().heartbeat(tx, id_, settings_.name, draining, pid,
-                                           static_cast<int>(settings_.lease.count()));
-            });
-            co_await std::move(beating);
+            co_await heartbeat();
         } catch (const std::exception&) {
             well = false;
         }
@@ -544,11 +549,7 @@ Task<void> Node::drain() {
         for (const auto& timer : timers) timer->cancel();
     // Others are to know at once that nothing may be given to this node.
     try {
-        auto announcing = parts_.database.transact([this](Tx& tx) {
-            SchedulerStore().heartbeat(tx, id_, settings_.name, true, backend_pid(),
-                                       static_cast<int>(settings_.lease.count()));
-        });
-        co_await std::move(announcing);
+        co_await heartbeat();
     } catch (const std::exception&) {
     }
     while ((deliveries_ > 0 || !commands_.idle() || !intakes_.idle()) && steady_clock::now() < until)

@@ -107,6 +107,8 @@ class Node {
     /// Resumes once the execution has ended as far as this node has seen, or after `longest`.
     platform::Task<void> await_end(domain::ExecutionId execution, std::chrono::steady_clock::duration longest);
 
+    /// Says once that this node is there. Throws what the database throws.
+    platform::Task<void> heartbeat();
     /// Heartbeat, catalogue and grants until stop().
     void start();
     /// Takes nothing new, waits for what is under way, signs off. Afterwards nothing of this node writes any more.
@@ -130,6 +132,8 @@ class Node {
     std::function<void()> on_catalogue;
     /// The catalogue's version has grown: API keys may have changed with it.
     std::function<void()> on_keys;
+    /// The schema has gone beyond this hub, which is too old for it now (protocol R23): told once.
+    std::function<void(int min_hub)> on_outdated;
     std::function<void()> on_in_doubt;
     /// Parents that somebody held when their children had ended.
     std::function<void(const std::vector<domain::ExecutionId>&)> on_unsettled;
@@ -190,6 +194,7 @@ class Node {
     std::unordered_map<domain::ExecutionId, std::shared_ptr<Accepted>> accepted_;
     int deliveries_ = 0;
     bool draining_ = false;
+    bool outdated_ = false;
     bool stopped_ = false;
 };
 

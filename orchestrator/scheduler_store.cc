@@ -72,12 +72,13 @@ domain::TimePoint SchedulerStore::fence(Tx& tx, std::int64_t epoch, const domain
     return RowReader(rows, 0).time();
 }
 
-void SchedulerStore::heartbeat(Tx& tx, const domain::NodeId& node, const std::string& name, bool draining,
-                               int backend_pid, int lease_seconds) const {
+int SchedulerStore::heartbeat(Tx& tx, const domain::NodeId& node, const std::string& name, bool draining,
+                              int backend_pid, int lease_seconds) const {
     Params params;
     params.add(node).add(name).add(kHubVersion).add(draining ? "draining" : "delivering");
     add_pid(params, backend_pid).add(lease_seconds);
-    tx.exec(sql::heartbeat, params);
+    const auto rows = tx.exec(sql::heartbeat, params);
+    return RowReader(rows, 0).small();
 }
 
 std::optional<int> SchedulerStore::next_node_seq(Tx& tx, const domain::NodeId& node) const {

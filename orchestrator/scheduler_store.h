@@ -93,8 +93,9 @@ class SchedulerStore {
     /// Throws Fenced.
     domain::TimePoint fence(platform::Tx& tx, std::int64_t epoch, const domain::NodeId& node) const;
 
-    void heartbeat(platform::Tx& tx, const domain::NodeId& node, const std::string& name, bool draining,
-                   int backend_pid, int lease_seconds) const;
+    /// The oldest hub version that the schema lets run.
+    int heartbeat(platform::Tx& tx, const domain::NodeId& node, const std::string& name, bool draining, int backend_pid,
+                  int lease_seconds) const;
     /// The next number of a node's stream; nullopt before its first heartbeat.
     std::optional<int> next_node_seq(platform::Tx& tx, const domain::NodeId& node) const;
     void leave(platform::Tx& tx, const domain::NodeId& node) const;

@@ -1,7 +1,9 @@
 #pragma once
 // Numbered migrations with an up, a down and a why, each in a transaction of its own (protocol R23).
 
+#include <chrono>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,11 @@ struct Migration {
     std::string why() const;
 };
 
+/// Hubs that could not run with a contract step are there: it is not applied.
+struct OlderHubs : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 struct SchemaStatus {
     /// 0: nothing has been applied.
     int version = 0;
@@ -40,13 +47,20 @@ class Migrator {
     SchemaStatus status(Tx& tx) const;
 
     /// Brings the schema to `target`, one migration after the other; `told` is called before each with "up" or "down".
-    /// Several at once wait for each other. Throws StatementRefused with what PostgreSQL said.
+    /// Several at once wait for each other. A table that somebody holds is waited for in short turns, so that the work
+    /// of running hubs never queues behind a migration for long: `held_up` hears, after each, who that may be. Gives up
+    /// after `patience`. Throws StatementRefused with what PostgreSQL said, OlderHubs.
     void migrate(Connection& connection, int target,
-                 const std::function<void(std::string_view, const Migration&)>& told) const;
+                 const std::function<void(std::string_view, const Migration&)>& told,
+                 const std::function<void(const std::string&)>& held_up = {},
+                 std::chrono::milliseconds patience = std::chrono::minutes{5}) const;
     /// What migrate would do.
     std::vector<std::pair<std::string, const Migration*>> steps(int from, int target) const;
 
   private:
+    /// One step, in its transaction; false: there is none left.
+    bool step(Tx& tx, int target, const std::function<void(std::string_view, const Migration&)>& told) const;
+
     std::vector<Migration> migrations_;
 };
 
