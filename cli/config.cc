@@ -88,7 +88,7 @@ class Reader {
         number(section, key, count, least, most);
         into = std::chrono::duration<Rep, Period>{count};
     }
-    void flag(const std::string& section, const std::string& key, bool& into) {
+    void flag(const std::string& section, const std::string& key, bool& into, const char* variable = nullptr) {
         if (const auto* node = find(section, key)) {
             if (const auto value = node->value_exact<bool>()) {
                 into = *value;
@@ -96,6 +96,10 @@ class Reader {
                 wrong(section + "." + key, "must be true or false");
             }
         }
+        const auto given = variable ? environment(variable) : std::nullopt;
+        if (!given) return;
+        if (*given != "true" && *given != "false") return wrong(variable, "must be true or false");
+        into = *given == "true";
     }
 
     /// A string, or {env = "NAME"} or {file = "path"} in its place.
@@ -200,7 +204,7 @@ LoadedConfig load_config(const std::string& file) {
     // The listener takes one; together they stay within 003's max_connections.
     read.number("database", "connections", config.database.connections, 1, 19, "IMPRESARIO_DATABASE_CONNECTIONS");
     read.duration("database", "query_timeout_ms", config.database.statement_timeout, 100, 60000);
-    read.flag("database", "pooled", config.database.pooled);
+    read.flag("database", "pooled", config.database.pooled, "IMPRESARIO_DATABASE_POOLED");
     config.listen = config.database;
     config.listen.pooled = false;
     if (!listen_url.empty()) config.listen.url = domain::Secret(listen_url);
@@ -343,6 +347,8 @@ platform::DatabaseSettings database_settings(const std::string& url_option, cons
     }
     settings.url = domain::Secret(url);
     settings.application_name = "impresario-cli";
+    // Whatever is behind the URL, no session of it is left other than it was.
+    settings.pooled = true;
     return settings;
 }
 

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "migrations/migrations.h"
 #include "platform/listener.h"
+#include "platform/session_check.h"
 #include "subworkflows/workflow_type_json.h"
 
 namespace impresario::cli {
@@ -17,6 +18,12 @@ using platform::Task;
 using platform::Tx;
 
 namespace {
+
+constexpr const char* kOutdated = "this hub is too old for the database's schema";
+std::string upgrade(int min_hub) {
+    return "upgrade this node: version " + std::to_string(min_hub) + " is needed and this is version " +
+           std::to_string(orchestrator::kHubVersion);
+}
 
 /// The parts of one node, put together in the order in which they need each other.
 class HubProcess {
@@ -64,7 +71,42 @@ class HubProcess {
         io_.stop();
     }
 
-    /// Waits for the database and a schema that this binary knows; never gives up.
+    /// What no waiting mends: says it and stops.
+    void refuse(int code, const char* what, std::string next) {
+        log::error(what, {{"next", std::move(next)}});
+        exit_code_ = code;
+        io_.stop();
+    }
+
+    /// Whether the two ways to the database are what they have to be; throws DatabaseUnavailable.
+    Task<bool> ways_are_right() {
+        const auto executor = io_.get_executor();
+        if (!config_.database.pooled) {
+            auto asking = platform::shares_sessions(executor, config_.database);
+            const bool shared = co_await std::move(asking);
+            if (shared) {
+                refuse(Exit::usage, "database.url leads through a pooler in transaction mode",
+                       "set database.pooled = true, and database.listen_url to PostgreSQL itself");
+                co_return false;
+            }
+        }
+        if (config_.listen.url.reveal() == config_.database.url.reveal() && !config_.database.pooled) co_return true;
+        auto asking = platform::shares_sessions(executor, config_.listen);
+        const bool shared = co_await std::move(asking);
+        if (shared) {
+            refuse(Exit::usage, "database.listen_url leads through a pooler in transaction mode: LISTEN is lost there",
+                   "set database.listen_url to PostgreSQL itself");
+            co_return false;
+        }
+        auto comparing = platform::same_database(executor, config_.database, config_.listen);
+        const bool same = co_await std::move(comparing);
+        if (!same)
+            refuse(Exit::usage, "database.listen_url leads to another database than database.url",
+                   "set both to the same server and database");
+        co_return same;
+    }
+
+    /// Waits for the database and a schema that this binary knows; never gives up on what may come.
     Task<void> boot() {
         const auto migrator = migrations::all();
         std::string said;
@@ -77,6 +119,11 @@ class HubProcess {
         for (;;) {
             std::optional<platform::SchemaStatus> status;
             try {
+                if (!ways_checked_) {
+                    const bool right = co_await ways_are_right();
+                    if (!right) co_return;
+                    ways_checked_ = true;
+                }
                 auto asked_status = database_.read([&migrator](Tx& tx) { return migrator.status(tx); });
                 status = co_await std::move(asked_status);
             } catch (const platform::DatabaseUnavailable&) {
@@ -89,8 +136,7 @@ class HubProcess {
                     say("the schema is at version " + std::to_string(status->version) + " and this hub needs " +
                         std::to_string(migrator.latest()) + ": run impresario migrate up");
                 } else if (status->min_hub > orchestrator::kHubVersion) {
-                    say("the schema needs hub version " + std::to_string(status->min_hub) + " and this is " +
-                        std::to_string(orchestrator::kHubVersion) + ": upgrade this node");
+                    co_return refuse(Exit::outdated, kOutdated, upgrade(status->min_hub));
                 } else {
                     bool done = true;
                     try {
@@ -102,9 +148,10 @@ class HubProcess {
                     if (done) break;
                 }
             }
-            if (stopping_) co_return;
+            if (stopping_) break;
             co_await platform::pause_for(std::chrono::milliseconds{500});
         }
+        if (stopping_) co_return;
         api_.set_not_ready("");
         log::info("ready", {{"public_url", config_.node.public_url}});
     }
@@ -125,30 +172,49 @@ class HubProcess {
         }
         co_await node_.refresh_catalogue();
         co_await api_.reload_keys();
-        if (started_) co_return;
-        started_ = true;
         node_.on_keys = [this] { asio::co_spawn(io_, api_.reload_keys(), asio::detached); };
-        listener_ = std::make_unique<platform::Listener>(io_.get_executor(), config_.listen, "orchestration_event",
-                                                         [this](const std::string& payload) { hub_.hint(payload); });
-        node_.set_listener(listener_.get());
+        node_.on_outdated = [this](int min_hub) {
+            log::error(kOutdated, {{"next", upgrade(min_hub)}});
+            begin_to_drain(Exit::outdated);
+        };
+        if (!listener_) {
+            // A longer lease is patience with a process that stands still: then its session has to last as long.
+            const auto idle_limit = std::max(config_.node.lease, std::chrono::seconds{15});
+            listener_ = std::make_unique<platform::Listener>(
+                io_.get_executor(), config_.listen, "orchestration_event",
+                [this](const std::string& payload) { hub_.hint(payload); }, idle_limit);
+            node_.set_listener(listener_.get());
+        }
         // Its session is what tells others that this process lives; leading without it would cost them a whole lease.
         for (int i = 0; i < 100 && listener_->backend_pid() == 0; ++i)
             co_await platform::pause_for(std::chrono::milliseconds{10});
+        started_ = true;
+        // Others know of it, and it knows that it may, before it does anything.
+        co_await node_.heartbeat();
+        if (stopping_) co_return;
         node_.start();
         asio::co_spawn(io_, hub_.run(), [this](const std::exception_ptr& failure) { ended(failure, "hub"); });
     }
 
     Task<void> watch_signals() {
         co_await signals_.async_wait(asio::use_awaitable);
-        stopping_ = true;
-        log::info("draining", {{"deliveries", node_.deliveries_under_way()}});
+        begin_to_drain(exit_code_);
+        co_await signals_.async_wait(asio::use_awaitable);
+        log::warn("stopped at once, without draining");
+        exit_code_ = 130;
+        io_.stop();
+    }
+
+    void begin_to_drain(int code) {
+        if (std::exchange(stopping_, true)) return;
+        exit_code_ = code;
         api_.set_draining();
-        signals_.async_wait([this](boost::system::error_code error, int) {
-            if (error) return;
-            log::warn("stopped at once, without draining");
-            exit_code_ = 130;
-            io_.stop();
-        });
+        asio::co_spawn(io_, drain(), [this](const std::exception_ptr& failure) { ended(failure, "drain"); });
+    }
+
+    /// Takes nothing new, lets what is under way end, stops.
+    Task<void> drain() {
+        log::info("draining", {{"deliveries", node_.deliveries_under_way()}});
         co_await hub_.stop();
         if (started_) co_await node_.drain();
         server_.stop();
@@ -177,6 +243,7 @@ class HubProcess {
     platform::HttpServer server_;
     std::unique_ptr<platform::Listener> listener_;
     asio::signal_set signals_;
+    bool ways_checked_ = false;
     bool started_ = false;
     bool stopping_ = false;
     int exit_code_ = Exit::ok;

@@ -10,11 +10,12 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 Listener::Listener(asio::any_io_executor executor, DatabaseSettings settings, std::string channel,
-                   std::function<void(const std::string&)> received)
+                   std::function<void(const std::string&)> received, milliseconds idle_limit)
     : executor_(std::move(executor)),
       settings_(std::move(settings)),
       channel_(std::move(channel)),
-      received_(std::move(received)) {
+      received_(std::move(received)),
+      idle_limit_(idle_limit) {
     settings_.application_name += "-listen";
     thread_ = std::thread([this] { run(); });
 }
@@ -29,6 +30,9 @@ void Listener::run() {
     while (!stopping_) {
         try {
             Connection connection(settings_, nullptr);
+            // Of a process that stands still (or of a machine that is gone) the server ends it (protocol R1).
+            connection.autocommit(
+                [&](Tx& tx) { tx.run("SET idle_session_timeout = " + std::to_string(idle_limit_.count())); });
             auto heard = steady_clock::now();
             connection.listen(channel_, [this](const std::string& payload) {
                 asio::post(executor_, [received = received_, payload] { received(payload); });

@@ -16,8 +16,10 @@ namespace impresario::platform {
 /// network thread, and `received("")` after every reconnect, because what was said meanwhile is lost.
 class Listener {
   public:
+    /// `idle_limit`: the server ends a session that has been silent for so long; it says something every 5 s.
     Listener(asio::any_io_executor executor, DatabaseSettings settings, std::string channel,
-             std::function<void(const std::string&)> received);
+             std::function<void(const std::string&)> received,
+             std::chrono::milliseconds idle_limit = std::chrono::seconds{15});
     ~Listener();
 
     /// Whether a notification of its own came back lately.
@@ -32,6 +34,7 @@ class Listener {
     DatabaseSettings settings_;
     std::string channel_;
     std::function<void(const std::string&)> received_;
+    std::chrono::milliseconds idle_limit_;
     std::atomic<bool> stopping_{false};
     std::atomic<bool> hearing_{false};
     std::atomic<int> backend_pid_{0};
