@@ -1,0 +1,80 @@
+#pragma once
+// What the simulated database holds, as values: the rows that decisions read and write. Constraints are those of the
+// migrations; breaking one is a fault of the hub.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "domain/event.h"
+#include "orchestrator/scheduler_store.h"
+#include "priority_queue/dead_letter_store.h"
+#include "priority_queue/queue_store.h"
+#include "resource_manager/usage_store.h"
+#include "subworkflows/catalogue.h"
+#include "webhooks/attempt_store.h"
+
+namespace impresario::simulation {
+
+class Auditor;
+
+struct LoggedEvent {
+    domain::Event event;
+    /// Nil: an SQL caller.
+    domain::NodeId writer;
+    std::uint64_t xid = 0;
+};
+
+struct Letter {
+    priority_queue::DeadLetter letter;
+    std::string resolution;
+};
+
+struct NodeRow {
+    bool draining = false;
+    int session = 0;
+    domain::TimePoint lease_until;
+    int seq = 0;
+};
+
+struct SchedulerLine {
+    std::int64_t epoch = 0;
+    std::optional<domain::NodeId> node;
+    int session = 0;
+    std::optional<domain::TimePoint> renewed_at;
+    domain::TimePoint lease_until = domain::TimePoint::min();
+    std::optional<orchestrator::Outage> outage;
+    /// A transaction of the scheduler that has not ended holds the row until then (protocol R2).
+    domain::TimePoint shared_until;
+};
+
+struct Tables {
+    using Opening = std::pair<domain::ExecutionId, int>;
+    using AttemptKey = std::pair<domain::ExecutionId, domain::AttemptId>;
+
+    std::map<domain::ExecutionId, domain::Execution> executions;
+    std::map<AttemptKey, webhooks::ClosedAttempt> attempts;
+    std::map<Opening, priority_queue::ResultRecord> results;
+    std::map<Opening, Letter> letters;
+    std::set<std::tuple<domain::AttemptId, int>> deliveries;
+    std::map<std::pair<AttemptKey, std::string>, webhooks::RefusedCallback> refused;
+    std::map<std::pair<domain::ExecutionId, std::string>, resource_manager::UsageRecord> usage;
+    std::vector<LoggedEvent> events;
+    std::map<domain::NodeId, NodeRow> nodes;
+    SchedulerLine scheduler;
+    subworkflows::Catalogue catalogue;
+    std::map<domain::LaneId, int> lane_seqs;
+
+    /// Rows that a transaction has locked which has not ended, until when.
+    std::map<domain::ExecutionId, domain::TimePoint> held;
+    std::map<domain::Lane, domain::TimePoint> held_lanes;
+    /// Rows that cannot be written, until when.
+    std::map<domain::ExecutionId, domain::TimePoint> poisoned;
+    /// Sessions that listen.
+    std::set<int> sessions;
+};
+
+}
