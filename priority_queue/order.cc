@@ -14,7 +14,7 @@ void Order::show(int priority, const Place& place, const Known& known) {
 
 void Order::hide(int priority, const Place& place, const Known& known) {
     levels_[static_cast<std::size_t>(priority)].places.erase(place);
-    waiting_.erase({known.ready_at, place.id});
+    if (!known.elder) waiting_.erase({known.ready_at, place.id});
     --shown_;
 }
 
@@ -53,9 +53,11 @@ void Order::place(const Entry& entry, int free_slots) {
     known.key = &key;
     known.parked = true;
     queue.parked[entry.priority].insert(place);
+    queue.juniors.insert({entry.ready_at, entry.id});
     index_.emplace(entry.id, known);
     note(entry.id, known);
     balance(queue, entry.priority);
+    balance_elders(queue);
 }
 
 void Order::note(const domain::ExecutionId& id, const Known& known) {
@@ -74,15 +76,18 @@ bool Order::erase(const domain::ExecutionId& id) {
     Level& level = levels_[static_cast<std::size_t>(known.priority)];
     --level.held;
     if (!known.parked) hide(known.priority, place, known);
+    if (known.elder) waiting_.erase({known.ready_at, id});
     index_.erase(found);
     misnoted_.erase(id);
     if (known.key) {
         KeyQueue& queue = keys_.find(*known.key)->second;
+        (known.elder ? queue.elders : queue.juniors).erase({known.ready_at, id});
         auto& side = known.parked ? queue.parked : queue.shown;
         const auto at = side.find(known.priority);
         at->second.erase(place);
         if (at->second.empty()) side.erase(at);
         balance(queue, known.priority);
+        balance_elders(queue);
         if (queue.empty()) keys_.erase(keys_.find(*known.key));
     }
     return true;
@@ -128,6 +133,25 @@ void Order::balance(KeyQueue& queue, int priority) {
     if (parked.empty()) queue.parked.erase(priority);
 }
 
+/// The same for the key as a whole, by the time that they have waited.
+void Order::balance_elders(KeyQueue& queue) {
+    const auto free_slots = static_cast<std::size_t>(std::max(queue.free_slots, 0));
+    while (queue.elders.size() > free_slots ||
+           (!queue.elders.empty() && !queue.juniors.empty() && *queue.juniors.begin() < *std::prev(queue.elders.end()))) {
+        const auto last = queue.elders.extract(std::prev(queue.elders.end()));
+        Known& known = index_.at(last.value().id);
+        known.elder = false;
+        if (known.parked) waiting_.erase(last.value());
+        queue.juniors.insert(last.value());
+    }
+    while (queue.elders.size() < free_slots && !queue.juniors.empty()) {
+        const auto first = queue.juniors.extract(queue.juniors.begin());
+        index_.at(first.value().id).elder = true;
+        waiting_.insert(first.value());
+        queue.elders.insert(first.value());
+    }
+}
+
 void Order::set_free_slots(const std::string& key, int free_slots) {
     const auto found = keys_.find(key);
     if (found == keys_.end() || found->second.free_slots == free_slots) return;
@@ -137,6 +161,7 @@ void Order::set_free_slots(const std::string& key, int free_slots) {
     for (const auto& [priority, places] : queue.shown) priorities.insert(priority);
     for (const auto& [priority, places] : queue.parked) priorities.insert(priority);
     for (const int priority : priorities) balance(queue, priority);
+    balance_elders(queue);
 }
 
 /// Lets the youngest go when a level has outgrown its window.

@@ -40,7 +40,7 @@ struct Entry {
 ///
 /// Executions with a concurrency key: of each key and level only as many are shown as the key has free slots, because
 /// no more of them could start; the rest is parked until a slot is free. So a closed key costs nothing, however many
-/// wait behind it.
+/// wait behind it. As many of each key, those that have waited longest at whatever level, are asked about max_wait.
 ///
 /// A level that shows more than `window` holds its oldest entries only; the rest stays in the table and is read when
 /// the window runs low (see wants_refill).
@@ -124,12 +124,17 @@ class Order {
         int seq = 0;
         bool parked = false;
         bool gated = false;
+        /// Among those of its key that have waited longest.
+        bool elder = false;
     };
     struct KeyQueue {
         int free_slots = 0;
         /// By level: what is shown, and what is parked behind it.
         std::map<int, std::set<Place>> shown;
         std::map<int, std::set<Place>> parked;
+        /// All of them once more: as many as may start by their wait, and the rest.
+        std::set<Waiting> elders;
+        std::set<Waiting> juniors;
         bool empty() const { return shown.empty() && parked.empty(); }
     };
     struct Level {
@@ -151,6 +156,7 @@ class Order {
     void hide(int priority, const Place& place, const Known& known);
     void place(const Entry& entry, int free_slots);
     void balance(KeyQueue& queue, int priority);
+    void balance_elders(KeyQueue& queue);
     void note(const domain::ExecutionId& id, const Known& known);
     void trim(int priority);
 
