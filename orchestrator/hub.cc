@@ -147,7 +147,14 @@ Task<void> Hub::stop() {
     }
 }
 
+/// By allowed moves only, wherever a turn that was broken off has left it.
 void Hub::move(HubState to, TimePoint now, std::string why) {
+    for (const auto next : way(machine_.state(), to))
+        if (next != to) move_once(next, now, "on its way to " + std::string(name(to)));
+    move_once(to, now, std::move(why));
+}
+
+void Hub::move_once(HubState to, TimePoint now, std::string why) {
     const auto moved = machine_.move(to, now, std::move(why));
     if (moved) return;
     node_.probe().illegal_move();
@@ -215,18 +222,8 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
         bool all_cooling = !planned.gates.empty();
         for (const auto& [lane, gate] : planned.gates)
             if (!gate || gate->kind != domain::GateKind::endpoint || !gate->opens_at) all_cooling = false;
-        if (all_cooling && board_->live() == 0 && machine_.state() != HubState::idle)
-            return move(HubState::cooldown, now, "every lane with work is cooling");
-        if (all_cooling && board_->live() == 0) {
-            move(HubState::analyzing, now, "looking for what may start");
-            return move(HubState::cooldown, now, "every lane with work is cooling");
-        }
-        if (board_->live() > 0) {
-            if (machine_.state() == HubState::idle || machine_.state() == HubState::cooldown)
-                move(HubState::analyzing, now, "attempts are under way");
-            return move(HubState::monitoring, now, std::to_string(board_->live()) + " under way");
-        }
-        if (machine_.state() == HubState::dispatching) move(HubState::monitoring, now, "dispatched");
+        if (board_->live() > 0) return move(HubState::monitoring, now, std::to_string(board_->live()) + " under way");
+        if (all_cooling) return move(HubState::cooldown, now, "every lane with work is cooling");
         return move(HubState::idle, now, std::move(why));
     };
 

@@ -104,6 +104,7 @@ class Hub {
     platform::Task<Granted> grant(Plan plan, domain::TimePoint now);
     platform::Task<void> show_state(bool always);
     void move(HubState to, domain::TimePoint now, std::string why);
+    void move_once(HubState to, domain::TimePoint now, std::string why);
     GateChanges gate_changes(const Plan& plan, domain::TimePoint now);
     void record_lanes(GateChanges changes, domain::TimePoint now);
     platform::Task<void> record_lanes_now(GateChanges changes, HeldEndpoints endpoints, std::int64_t epoch);

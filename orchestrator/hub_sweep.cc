@@ -219,10 +219,8 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
         }
     }
     if (commands.empty()) co_return 0;
-    if (failures > 0) {
-        if (machine_.state() == HubState::analyzing) move(HubState::monitoring, now, "attempts are under way");
+    if (failures > 0)
         move(HubState::error_recovery, now, std::to_string(failures) + " attempts ran out of time or lost their node");
-    }
     const auto count = commands.size();
     co_await run_commands(std::move(commands));
     if (failures > 0 && board_)

@@ -1,5 +1,7 @@
 #include "orchestrator/state_machine.h"
 
+#include <algorithm>
+
 namespace impresario::orchestrator {
 
 namespace {
@@ -32,6 +34,22 @@ bool may_move(HubState from, HubState to) {
             return to == idle || to == analyzing;
     }
     return false;
+}
+
+std::vector<HubState> way(HubState from, HubState to) {
+    std::vector<std::vector<HubState>> ways{{from}};
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+        if (ways[i].back() == to) return {ways[i].begin() + 1, ways[i].end()};
+        for (int next = 0; next < kHubStates; ++next) {
+            const auto state = static_cast<HubState>(next);
+            if (!may_move(ways[i].back(), state)) continue;
+            if (std::find(ways[i].begin(), ways[i].end(), state) != ways[i].end()) continue;
+            auto longer = ways[i];
+            longer.push_back(state);
+            ways.push_back(std::move(longer));
+        }
+    }
+    return {};
 }
 
 domain::Result<void, IllegalHubMove> StateMachine::move(HubState to, domain::TimePoint now, std::string why) {

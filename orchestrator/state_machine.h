@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "domain/result.h"
 #include "domain/time.h"
@@ -21,6 +22,9 @@ std::optional<HubState> parse_hub_state(std::string_view text);
 /// 003's edges, plus MONITORING ↔ ANALYZING, ANALYZING or MONITORING → COOLDOWN, COOLDOWN → ANALYZING and
 /// ERROR_RECOVERY → MONITORING.
 bool may_move(HubState from, HubState to);
+
+/// The shortest way by allowed moves, without `from`; empty where it is there already. Every state can be reached.
+std::vector<HubState> way(HubState from, HubState to);
 
 struct IllegalHubMove {
     HubState from;

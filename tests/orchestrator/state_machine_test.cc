@@ -46,6 +46,21 @@ TEST(HubStates, RefuseAnIllegalMoveAndStay) {
     EXPECT_EQ(machine.moves(), 0);
 }
 
+TEST(HubStates, AreAllReachedFromEachOtherByAllowedMoves) {
+    for (int from = 0; from < kHubStates; ++from)
+        for (int to = 0; to < kHubStates; ++to) {
+            auto at = static_cast<HubState>(from);
+            for (const auto next : way(at, static_cast<HubState>(to))) {
+                EXPECT_TRUE(may_move(at, next)) << name(at) << " -> " << name(next);
+                at = next;
+            }
+            EXPECT_EQ(at, static_cast<HubState>(to));
+        }
+    EXPECT_EQ(way(idle, error_recovery), (std::vector{analyzing, monitoring, error_recovery}));
+    EXPECT_EQ(way(dispatching, analyzing), (std::vector{monitoring, analyzing}));
+    EXPECT_TRUE(way(cooldown, cooldown).empty());
+}
+
 TEST(HubStates, KeepTimeInState) {
     StateMachine machine(kNow);
     ASSERT_TRUE(machine.move(analyzing, kNow + std::chrono::seconds{3}, "work"));
