@@ -236,7 +236,10 @@ void partial(Draft& draft, const CallbackReceived& received) {
     draft.decision().child = std::move(child);
 }
 
-bool ran_out(const webhooks::FoundAttempt& found) { return found.outcome == "timeout" || found.outcome == "lost"; }
+/// Its deadline was recorded. A `timeout` that the peer has called back is its word: another one contradicts it.
+bool ran_out(const webhooks::FoundAttempt& found) {
+    return found.callback_sha256.empty() && (found.outcome == "timeout" || found.outcome == "lost");
+}
 
 }
 

@@ -416,6 +416,26 @@ TEST(Decide, AcceptLateByPolicyOnlyWhileNoNewerAttemptLives) {
     }
 }
 
+TEST(Decide, AResultAfterATimeoutThatThePeerHasReportedContradictsIt) {
+    for (const int retries : {0, 3}) {
+        Story story;
+        story.type.accept_late = true;
+        story.row.max_retries = retries;
+        story.grant();
+        const auto attempt = story.row.attempt->id;
+        story.report(kAccepted);
+        EXPECT_EQ(story.call_back(R"({"status":"timeout"})", "first").answer.status, 200);
+        const auto before = story.row;
+        EXPECT_EQ(story.call_back(R"({"status":"completed"})", "second", attempt).answer.status, 409);
+        EXPECT_EQ(story.row.status, before.status);
+        EXPECT_EQ(story.row.opening, 1);
+        const auto again = story.call_back(R"({"status":"timeout"})", "first", attempt);
+        EXPECT_NE(again.answer.body.find("replayed"), std::string::npos);
+        AcceptLate accept{attempt, *platform::parse_callback(R"({"status":"completed"})"), "second", "ann"};
+        EXPECT_EQ(story.happen(accept, story.found(attempt)).answer.status, 409);
+    }
+}
+
 TEST(Decide, AReportedFailureObeysWhatThePeerRecommends) {
     Story story;
     story.grant();
