@@ -210,10 +210,9 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
             for (const auto& [id, takes] : alive_) alive.insert(id);
             for (const auto& lapsed : board_->lapsed(alive, now, settings_.grant_patience)) {
                 const auto* type = board_->catalogue()->find(lapsed.lane);
-                const auto* endpoint = type ? type->endpoint(lapsed.endpoint) : nullptr;
                 commands.push_back(node_.command(
                     lapsed.execution,
-                    LeaseLost{lapsed.attempt, lapsed.fence, endpoint && endpoint->known_to_deduplicate()}));
+                    LeaseLost{lapsed.attempt, lapsed.fence, type && type->repeats_safely(lapsed.endpoint)}));
                 ++failures;
             }
         }

@@ -167,7 +167,7 @@ std::shared_ptr<const webhooks::Target> Node::target(const domain::Lane& lane,
     target->bearer = type->bearer;
     target->signing = type->signing;
     target->headers = type->headers;
-    target->rules = {at->known_to_deduplicate(), type->retry_rejected, type->unknown_statuses};
+    target->rules = {type->repeats_safely(endpoint), type->retry_rejected, type->unknown_statuses};
     return target;
 }
 

@@ -33,6 +33,11 @@ const Endpoint* WorkflowType::endpoint(const domain::EndpointId& id) const {
     return nullptr;
 }
 
+bool WorkflowType::repeats_safely(const domain::EndpointId& id) const {
+    const auto* known = endpoint(id);
+    return known && known->known_to_deduplicate() && endpoints.size() == 1;
+}
+
 std::string status_url_of(const Endpoint& endpoint, const domain::ExecutionId& execution) {
     static constexpr std::string_view place = "{execution_id}";
     std::string url = endpoint.status_url;

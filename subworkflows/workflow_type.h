@@ -86,6 +86,9 @@ struct WorkflowType {
     domain::TimePoint updated_at;
 
     const Endpoint* endpoint(const domain::EndpointId& id) const;
+    /// Whether what may have arrived there can be sent again at once without running twice: it deduplicates, and there
+    /// is no other that the next delivery could go to.
+    bool repeats_safely(const domain::EndpointId& id) const;
 };
 
 /// An endpoint's status URL for one execution.

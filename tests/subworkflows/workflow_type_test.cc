@@ -27,6 +27,23 @@ TEST(WorkflowType, ReadsAWholeDefinition) {
     EXPECT_EQ(type->headers[0].second.reveal(), "seo");
 }
 
+TEST(WorkflowType, RepeatsSafelyOnlyWhereTheNextDeliveryComesToTheSameDeduplicator) {
+    WorkflowType type;
+    Endpoint one;
+    one.id.value[15] = 1;
+    one.deduplicates = true;
+    type.endpoints = {one};
+    EXPECT_TRUE(type.repeats_safely(one.id));
+    EXPECT_FALSE(type.repeats_safely(domain::EndpointId{})) << "it has been removed";
+    Endpoint other = one;
+    other.id.value[15] = 2;
+    type.endpoints.push_back(other);
+    EXPECT_FALSE(type.repeats_safely(one.id)) << "the other has not seen it";
+    type.endpoints = {one};
+    type.endpoints[0].deduplicates = false;
+    EXPECT_FALSE(type.repeats_safely(one.id));
+}
+
 TEST(WorkflowType, NeverShowsASecretAndKeepsThoseThatAreNotSent) {
     const auto first = parse_workflow_type(
         R"({"endpoints":["http://a/x"],"bearer":"b3arer","signing_secrets":["whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"],"headers":{"x-k":"v4lue"}})",
