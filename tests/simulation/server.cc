@@ -109,9 +109,10 @@ void Server::run(Process& by, domain::TimePoint begun, Asked asked) {
                     auto& until = tables.held[id];
                     until = std::max(until, world_.now() + wait + microseconds{1});
                 }
-                if (tx.holds_scheduler)
-                    tables.scheduler.shared_until =
-                        std::max(tables.scheduler.shared_until, world_.now() + wait + microseconds{1});
+                auto& line = tables.scheduler;
+                const auto until = world_.now() + wait + microseconds{1};
+                if (tx.shares_scheduler) line.shared_until = std::max(line.shared_until, until);
+                if (tx.locks_scheduler) line.locked_until = std::max(line.locked_until, until);
                 auto late = std::make_shared<Transaction>(tables, &world_.auditor(), begun, world_.now(), by.id(),
                                                           tx.xid());
                 late->redo = std::move(tx.redo);

@@ -436,8 +436,10 @@ SchedulerRow row_of(Tx& tx) {
 
 /// FOR UPDATE: not while a transaction of the scheduler is open.
 void lock_scheduler(Tx& tx) {
-    if (tables(tx).scheduler.shared_until > Transaction::of(tx).real_now())
+    const auto& line = tables(tx).scheduler;
+    if (std::max(line.shared_until, line.locked_until) > Transaction::of(tx).real_now())
         throw StatementRefused("canceling statement due to lock timeout", "55P03");
+    Transaction::of(tx).locks_scheduler = true;
 }
 
 void renew_line(Tx& tx, std::int64_t epoch, const domain::NodeId& node, int session, std::chrono::seconds lease,
@@ -489,8 +491,10 @@ void SchedulerStore::resign(Tx& tx, std::int64_t epoch, const domain::NodeId& no
 
 TimePoint SchedulerStore::fence(Tx& tx, std::int64_t epoch, const domain::NodeId& node) const {
     const auto& line = tables(tx).scheduler;
+    if (line.locked_until > Transaction::of(tx).real_now())
+        throw StatementRefused("canceling statement due to lock timeout", "55P03");
     if (line.epoch != epoch || line.node != node) throw Fenced();
-    Transaction::of(tx).holds_scheduler = true;
+    Transaction::of(tx).shares_scheduler = true;
     return Transaction::of(tx).now();
 }
 

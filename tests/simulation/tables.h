@@ -47,8 +47,9 @@ struct SchedulerLine {
     std::optional<domain::TimePoint> renewed_at;
     domain::TimePoint lease_until = domain::TimePoint::min();
     std::optional<orchestrator::Outage> outage;
-    /// A transaction of the scheduler that has not ended holds the row until then (protocol R2).
+    /// Transactions that have not ended hold the row until then: FOR SHARE (protocol R2), or to change it.
     domain::TimePoint shared_until;
+    domain::TimePoint locked_until;
 };
 
 struct Tables {

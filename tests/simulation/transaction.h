@@ -39,7 +39,8 @@ class Transaction final : public platform::Tx {
     std::vector<std::string> notices;
     /// Rows it has locked.
     std::vector<domain::ExecutionId> locked;
-    bool holds_scheduler = false;
+    bool shares_scheduler = false;
+    bool locks_scheduler = false;
 
     platform::Rows exec(const platform::Statement& statement, const platform::Params& params) override;
     platform::Rows run(std::string_view sql, const platform::Params& params) override;
