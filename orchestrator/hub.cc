@@ -35,6 +35,7 @@ Hub::Hub(Node& node, HubSettings settings)
     node_.on_row = [this](const Execution& row) {
         if (!board_) return;
         board_->observe(row);
+        if (node_.operations().settled() < doubted_until_) doubted_.insert(row.id);
         wake();
     };
     node_.on_answered = [this](const ExecutionId& execution, const domain::AttemptId& attempt) {

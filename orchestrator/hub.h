@@ -133,6 +133,10 @@ class Hub {
     /// Where the feed of this scheduler began.
     std::string feed_begun_;
     std::chrono::steady_clock::time_point feed_read_at_{};
+    /// What this node began before that may bring rows that others have changed since, without the feed telling of it:
+    /// they are read again.
+    std::uint64_t doubted_until_ = 0;
+    std::set<domain::ExecutionId> doubted_;
     bool feed_hinted_ = false;
     /// Nodes that are there; true: takes new work.
     std::map<domain::NodeId, bool> alive_;

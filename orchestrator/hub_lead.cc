@@ -1,6 +1,8 @@
 // Of the hub: how it comes to lead, what it then knows, and how it stays in touch.
 #include "orchestrator/hub.h"
 
+#include <limits>
+
 #include "journal/event_store.h"
 #include "platform/log.h"
 #include "priority_queue/queue_store.h"
@@ -24,6 +26,7 @@ void Hub::step_down(const char* why) {
     held_endpoints_.clear();
     unsettled_.clear();
     status_asked_.clear();
+    doubted_.clear();
 }
 
 Task<bool> Hub::try_lead() {
@@ -47,6 +50,7 @@ Task<bool> Hub::try_lead() {
     renewed_at_ = steady_clock::now();
     const auto operation = node_.operations().begin();
     board_ = std::make_unique<Board>(node_.operations());
+    doubted_until_ = std::numeric_limits<std::uint64_t>::max();
     board_->set_outage(outage_);
     machine_ = StateMachine(lead->now);
     shown_moves_ = -1;
@@ -88,6 +92,7 @@ Task<void> Hub::load() {
     feed_position_ = loaded.feed.position;
     feed_begun_ = loaded.feed.begun;
     feed_hinted_ = true;
+    doubted_until_ = node_.operations().now();
     for (const auto& row : loaded.rows) board_->observe(row.execution);
     for (const auto& row : loaded.gated) board_->observe(row.execution);
     for (const auto& level : loaded.levels) board_->expect(level);

@@ -161,8 +161,16 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
     std::vector<Command> commands;
     std::size_t failures = 0;
 
-    if (auto back = board_->put_off_until(now); !back.empty()) {
-        co_await recheck(std::move(back));
+    auto back = board_->put_off_until(now);
+    auto doubted = std::exchange(doubted_, {});
+    back.insert(back.end(), doubted.begin(), doubted.end());
+    if (!back.empty()) {
+        try {
+            co_await recheck(std::move(back));
+        } catch (...) {
+            doubted_.merge(doubted);
+            throw;
+        }
         if (!board_) co_return 0;
     }
     if (board_->next_due() && *board_->next_due() <= now) {

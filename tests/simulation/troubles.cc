@@ -12,7 +12,7 @@ using std::chrono::seconds;
 void Troubles::every(Duration mean, void (Troubles::*trouble)()) {
     if (mean.count() == 0) return;
     world_.after(chance_.between(mean / 5, mean * 2), [this, mean, trouble] {
-        if (ended_) return;
+        if (ended_ || world_.over()) return;
         (this->*trouble)();
         every(mean, trouble);
     });
@@ -61,7 +61,7 @@ void Troubles::crash() {
     }
     world_.after(chance_.happens(0.7) ? chance_.between(milliseconds{200}, seconds{3}) : chance_.between(seconds{3}, seconds{30}),
                  [this] {
-                     if (!ended_) world_.start_process();
+                     if (!ended_ && !world_.over()) world_.start_process();
                  });
 }
 

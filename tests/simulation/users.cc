@@ -72,7 +72,7 @@ void Users::leave() {
 }
 
 void Users::enqueue(int count) {
-    if (left_) return;
+    if (left_ || world_.over()) return;
     const auto open = world_.open_processes();
     if (open.empty()) {
         world_.after(seconds{1}, [this, count] { enqueue(count); });
@@ -129,7 +129,7 @@ void Users::submit(const ExecutionId& id, orchestrator::Happening happening) {
 }
 
 void Users::meddle() {
-    if (left_) return;
+    if (left_ || world_.over()) return;
     const auto waits = [](const Execution& row) { return row.status == Status::queued || row.status == Status::retrying; };
     const auto ended = [](const Execution& row) { return row.status == Status::dead || row.status == Status::failed; };
     switch (chance_.between(0, 9)) {
@@ -171,7 +171,7 @@ void Users::meddle() {
 }
 
 void Users::pause_lane() {
-    if (left_) return;
+    if (left_ || world_.over()) return;
     auto& catalogue = world_.tables().catalogue;
     subworkflows::PauseRecord pause;
     pause.reason = "being moved";
@@ -192,7 +192,7 @@ void Users::pause_lane() {
         tx.notices.emplace_back("catalogue");
     });
     world_.after(chance_.between(seconds{2}, seconds{25}), [this] {
-        if (left_) return;
+        if (left_ || world_.over()) return;
         world_.tell("a pause is taken back");
         world_.server().prompt([&](Transaction& tx) {
             tx.change([](Tables& t, Auditor*) {
@@ -206,7 +206,7 @@ void Users::pause_lane() {
 
 /// What migrations/0007_sql_api does for update_execution_status and a plain UPDATE of the priority.
 void Users::write_sql() {
-    if (left_) return;
+    if (left_ || world_.over()) return;
     const auto* found = some([](const Execution& each) { return !terminal(each.status); });
     if (!found) return;
     const auto held = world_.tables().held.find(found->id);

@@ -53,6 +53,7 @@ World::~World() {
 }
 
 void World::after(Duration wait, std::function<void()> then) {
+    if (!guard_) guard_.emplace(asio::make_work_guard(io_));
     events_.push({now() + std::max(wait, Duration{0}), ++order_, std::move(then)});
     machine_.limit(events_.top().at);
 }
@@ -67,6 +68,8 @@ void World::run_due() {
         if (failed() && !over_) finish();
     }
     machine_.limit(events_.empty() ? domain::kNever : events_.top().at);
+    // What still waits for an answer must have it: its frame is part of a process.
+    if (over_ && events_.empty()) guard_.reset();
 }
 
 void World::fail(std::string promise, std::string how) {
@@ -114,6 +117,7 @@ Report World::run() {
 }
 
 void World::heal() {
+    if (over_) return;
     tell("from now on all is well");
     healed_at_ = now();
     trouble_for(Duration{0});
@@ -152,7 +156,6 @@ void World::finish() {
         process->mend();
         process->terminate();
     }
-    guard_.reset();
 }
 
 Report run(std::uint64_t seed, bool traced) { return World(seed, traced).run(); }
