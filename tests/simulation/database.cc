@@ -51,11 +51,12 @@ Task<void> Database::submit(std::shared_ptr<Job> job) {
 }
 
 Listener::Listener(asio::any_io_executor executor, DatabaseSettings settings, std::string channel,
-                   std::function<void(const std::string&)> received)
+                   std::function<void(const std::string&)> received, std::chrono::milliseconds idle_limit)
     : executor_(std::move(executor)),
       settings_(std::move(settings)),
       channel_(std::move(channel)),
-      received_(std::move(received)) {
+      received_(std::move(received)),
+      idle_limit_(idle_limit) {
     simulation::World::current().building->listen(backend_pid_, hearing_, received_);
 }
 

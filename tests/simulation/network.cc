@@ -44,4 +44,13 @@ Task<HttpOutcome> HttpClient::send(std::string method, Url url, Headers headers,
     co_return outcome;
 }
 
+Task<HttpOutcome> HttpClient::send_before(std::chrono::steady_clock::time_point moment, std::string method, Url url,
+                                          Headers headers, std::string body) {
+    if (std::chrono::steady_clock::now() >= moment)
+        co_return NotSent{NotSent::Why::connect, "its time was over before it could be sent", ""};
+    auto sending = send(std::move(method), std::move(url), std::move(headers), std::move(body));
+    HttpOutcome outcome = co_await std::move(sending);
+    co_return outcome;
+}
+
 }

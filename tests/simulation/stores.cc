@@ -498,8 +498,8 @@ TimePoint SchedulerStore::fence(Tx& tx, std::int64_t epoch, const domain::NodeId
     return Transaction::of(tx).now();
 }
 
-void SchedulerStore::heartbeat(Tx& tx, const domain::NodeId& node, const std::string&, bool draining, int backend_pid,
-                               int lease_seconds) const {
+int SchedulerStore::heartbeat(Tx& tx, const domain::NodeId& node, const std::string&, bool draining, int backend_pid,
+                              int lease_seconds) const {
     const auto until = Transaction::of(tx).real_now() + std::chrono::seconds{lease_seconds};
     Transaction::of(tx).change([=](Tables& t, Auditor*) {
         auto& row = t.nodes[node];
@@ -507,6 +507,7 @@ void SchedulerStore::heartbeat(Tx& tx, const domain::NodeId& node, const std::st
         row.session = backend_pid;
         row.lease_until = until;
     });
+    return kHubVersion;
 }
 
 std::optional<int> SchedulerStore::next_node_seq(Tx& tx, const domain::NodeId& node) const {
