@@ -307,7 +307,7 @@ TEST(Kill, WhoWaitsForAnEndIsAnsweredBeforeTheHubStops) {
     Peer peer;
     hub.register_type("work", peer.url());
     const auto id = hub.enqueue("work");
-    ASSERT_TRUE(peer.wait_for(1));
+    ASSERT_TRUE(hub.await(id, [](const Json& e) { return e["status"] == "running"; }));
     Reply reply;
     std::thread client([&] { reply = hub.api("GET", "/v1/executions/" + id + "?wait=60"); });
     ASSERT_TRUE(eventually([&] {
