@@ -119,6 +119,12 @@ struct Execution {
     bool awaits_decision() const { return status == Status::retrying && reason == kAskedBySql; }
     static constexpr std::string_view kAskedBySql = "sql";
     bool holds_slot() const { return attempt && attempt->holds_slot(); }
+    /// How long it has run at `now`; nullopt before it began. Never negative, though `now` may be before it began: a
+    /// transaction's time is when it began itself, and it may have come to the row later than one that began after it.
+    std::optional<std::int64_t> ran_ms(TimePoint now) const {
+        if (!started_at) return std::nullopt;
+        return now < *started_at ? 0 : (now - *started_at).count() / 1000;
+    }
 };
 
 /// A move that the table does not allow.

@@ -103,7 +103,7 @@ class Draft {
         row().reason = std::move(reason);
         row().completed_at = now();
         row().ready_at.reset();
-        if (!row().duration_ms && row().started_at) row().duration_ms = (now() - *row().started_at).count() / 1000;
+        if (!row().duration_ms) row().duration_ms = row().ran_ms(now());
         d_.ended = true;
     }
 

@@ -104,7 +104,7 @@ Decision decide_parent(const domain::Execution& before, const std::vector<priori
     row.open_children = 0;
     row.completed_at = circumstances.now;
     row.reason = end == Status::completed ? "" : reason;
-    if (row.started_at) row.duration_ms = (circumstances.now - *row.started_at).count() / 1000;
+    if (const auto ran = row.ran_ms(circumstances.now)) row.duration_ms = ran;
     decision.changed = true;
     decision.ended = true;
 

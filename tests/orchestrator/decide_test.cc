@@ -528,6 +528,16 @@ TEST(Decide, CancellingGivesTheSlotBackOnceAndTellsThePeer) {
     EXPECT_EQ(story.row.status, Status::cancelled);
 }
 
+TEST(Decide, ATransactionThatBeganBeforeTheExecutionRanStoresNoNegativeDuration) {
+    Story story;
+    story.now += seconds{5};
+    story.grant();
+    story.now -= seconds{2};
+    story.happen(Cancel{"ann", "no longer wanted"});
+    EXPECT_EQ(story.row.status, Status::cancelled);
+    EXPECT_EQ(story.row.duration_ms, 0);
+}
+
 TEST(Decide, OnlyFailedAndDeadReopen) {
     Story story;
     story.row.max_retries = 0;
