@@ -106,7 +106,7 @@ void Server::run(Process& by, domain::TimePoint begun, Asked asked) {
             if (fate == Fate::doubt_late && !told) {
                 const auto wait = chance_.between(milliseconds{1}, chance_.happens(0.2) ? seconds{3} : milliseconds{50});
                 for (const auto& id : tx.locked) {
-                    auto& until = tables.held[id];
+                    auto& until = tables.locked[id];
                     until = std::max(until, world_.now() + wait + microseconds{1});
                 }
                 auto& line = tables.scheduler;
@@ -135,7 +135,7 @@ void Server::run(Process& by, domain::TimePoint begun, Asked asked) {
                 // Its locks go with its commit, which others may see a moment later.
                 if (asked.transaction && !world_.healed() && chance_.happens(0.05))
                     for (const auto& id : tx.locked) {
-                        auto& until = tables.held[id];
+                        auto& until = tables.locked[id];
                         until = std::max(until, world_.now() + chance_.between(microseconds{100}, milliseconds{4}));
                     }
             }

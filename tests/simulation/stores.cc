@@ -31,11 +31,7 @@ namespace {
 
 Tables& tables(Tx& tx) { return Transaction::of(tx).tables(); }
 
-bool held(Tx& tx, const ExecutionId& id) {
-    const auto& all = tables(tx).held;
-    const auto found = all.find(id);
-    return found != all.end() && found->second > Transaction::of(tx).real_now();
-}
+bool held(Tx& tx, const ExecutionId& id) { return tables(tx).is_locked(id, Transaction::of(tx).real_now()); }
 
 /// As the columns would give it back.
 Execution stored(Execution row) {

@@ -69,13 +69,23 @@ struct Tables {
     subworkflows::Catalogue catalogue;
     std::map<domain::LaneId, int> lane_seqs;
 
-    /// Rows that a transaction has locked which has not ended, until when.
+    /// Rows that a transaction of the hub has locked which has not ended, until when.
+    std::map<domain::ExecutionId, domain::TimePoint> locked;
+    /// The same by somebody at a prompt.
     std::map<domain::ExecutionId, domain::TimePoint> held;
     std::map<domain::Lane, domain::TimePoint> held_lanes;
     /// Rows that cannot be written, until when.
     std::map<domain::ExecutionId, domain::TimePoint> poisoned;
     /// Sessions that listen.
     std::set<int> sessions;
+
+    bool is_locked(const domain::ExecutionId& id, domain::TimePoint now) const {
+        const auto in = [&](const auto& all) {
+            const auto found = all.find(id);
+            return found != all.end() && found->second > now;
+        };
+        return in(locked) || in(held);
+    }
 };
 
 }

@@ -209,8 +209,7 @@ void Users::write_sql() {
     if (left_ || world_.over()) return;
     const auto* found = some([](const Execution& each) { return !terminal(each.status); });
     if (!found) return;
-    const auto held = world_.tables().held.find(found->id);
-    if (held != world_.tables().held.end() && held->second > world_.now()) return;
+    if (world_.tables().is_locked(found->id, world_.now())) return;
     const Execution before = *found;
     static const std::vector<Status> statuses{Status::analyzing, Status::analyzing, Status::queued, Status::retrying,
                                               Status::completed, Status::failed,    Status::dead,   Status::cancelled};
