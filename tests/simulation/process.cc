@@ -89,6 +89,7 @@ void Process::crash(bool session_ends) {
     } else {
         world_.after(chance_.between(seconds{8}, seconds{40}), [this] { close_session(); });
     }
+    trouble();
     desk_.go_on();
     spawn(leave(false));
 }
@@ -97,6 +98,8 @@ void Process::terminate() {
     if (leaving_) return;
     world_.tell(name_ + " is terminated");
     leaving_ = true;
+    // Where it stood still until now, it knows no more than it did then.
+    trouble();
     desk_.go_on();
     spawn(leave(true));
 }
