@@ -18,7 +18,8 @@ struct Options {
     bench::StageSettings stage;
     bench::Counts counts;
     std::vector<std::string> what;
-    int rounds = 1;
+    /// 0: one, with peers three.
+    int rounds = 0;
     bool compare = false;
     bool quick = false;
     bool json = false;
@@ -34,7 +35,7 @@ class Bench {
   public:
     explicit Bench(Options options) : options_(std::move(options)) {
         if (options_.quick) options_.counts = {3000, 3000, 60, 100, 10000, 50000};
-        if (options_.compare && options_.rounds == 1) options_.rounds = 3;
+        if (options_.rounds == 0) options_.rounds = options_.compare ? 3 : 1;
     }
 
     int run() {
@@ -146,7 +147,8 @@ void add_bench(Commands commands) {
                 if (measure.name == name) return std::string();
             return "nothing is called " + name;
         });
-    command->add_option("--rounds", options->rounds, "How often (with --compare 3)")->check(CLI::Range(1, 100));
+    command->add_option("--rounds", options->rounds, "How often (default: 1, with --compare 3)")
+        ->check(CLI::Range(1, 100));
     command->add_flag("--compare", options->compare, "The peers in turns with the hub, and ratios of each round");
     command->add_flag("--quick", options->quick, "Small counts: to see that everything runs, not what it takes");
     command->add_flag("--json", options->json, "A JSON line for each figure");
