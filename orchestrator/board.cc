@@ -72,15 +72,20 @@ void Board::remember_gone(const ExecutionId& id, int seq) {
     gone_order_.emplace_back(operations_.now(), id);
 }
 
+/// Its request is not under way any more, if it was.
+void Board::leave_endpoint(const ExecutionId& id, const Live& live) {
+    if (in_flight_.erase(id) > 0)
+        if (const auto endpoint = endpoints_.find(live.endpoint); endpoint != endpoints_.end())
+            --endpoint->second.in_flight;
+}
+
 void Board::remove_live(const ExecutionId& id) {
     const auto found = live_.find(id);
     if (found == live_.end()) return;
     const Live live = std::move(found->second);
     live_.erase(found);
     deadlines_.erase({live.deadline, id});
-    if (in_flight_.erase(id) > 0)
-        if (const auto endpoint = endpoints_.find(live.endpoint); endpoint != endpoints_.end())
-            --endpoint->second.in_flight;
+    leave_endpoint(id, live);
     LaneState& state = lane_state(live.lane);
     --state.in_use;
     if (!live.key.empty()) {
@@ -123,11 +128,7 @@ void Board::observe(const Execution& row) {
     gone_.erase(row.id);
     auto& live = live_[row.id];
     const bool fresh = live.lane.workflow_type.empty();
-    if (!fresh) {
-        if (in_flight_.erase(row.id) > 0)
-            if (const auto endpoint = endpoints_.find(live.endpoint); endpoint != endpoints_.end())
-                --endpoint->second.in_flight;
-    }
+    leave_endpoint(row.id, live);
     // Another delivery is another request, of the same attempt as well.
     if (live.attempt != row.attempt->id || live.fence != row.attempt->fence ||
         live.deliveries != row.attempt->deliveries)
@@ -166,9 +167,7 @@ void Board::answered(const ExecutionId& id, const domain::AttemptId& attempt) {
     const auto found = live_.find(id);
     if (found == live_.end() || found->second.attempt != attempt || found->second.answered) return;
     found->second.answered = true;
-    if (in_flight_.erase(id) > 0)
-        if (const auto endpoint = endpoints_.find(found->second.endpoint); endpoint != endpoints_.end())
-            --endpoint->second.in_flight;
+    leave_endpoint(id, found->second);
 }
 
 void Board::end_due_reading(std::optional<TimePoint> read) { next_due_ = domain::earlier(read, due_meanwhile_); }

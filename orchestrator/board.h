@@ -176,8 +176,7 @@ class Board {
         bool answered = false;
         /// Its request is under way, or about to be.
         bool in_flight() const {
-            return !answered &&
-                   (state == domain::AttemptState::granted || state == domain::AttemptState::sending);
+            return !answered && (state == domain::AttemptState::granted || state == domain::AttemptState::sending);
         }
     };
     struct EndpointState {
@@ -200,6 +199,7 @@ class Board {
     }
     void move_deadline(const domain::ExecutionId& id, Live& live, domain::TimePoint to);
     bool stale(const domain::ExecutionId& id, const domain::Lane& lane, int seq) const;
+    void leave_endpoint(const domain::ExecutionId& id, const Live& live);
     void remove_live(const domain::ExecutionId& id);
     void remember_gone(const domain::ExecutionId& id, int seq);
 

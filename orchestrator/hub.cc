@@ -203,7 +203,7 @@ Task<bool> Hub::turn() {
     if (granted.count > 0) {
         granted_at_ = started;
         const auto took = std::chrono::duration_cast<Duration>(steady_clock::now() - started);
-        node_.probe().turn(took, granted.count);
+        node_.probe().turn(took);
         if (on_granted) on_granted(took, granted.count);
     }
     co_return more || granted.missed || swept >= kMostSweep;
@@ -290,6 +290,7 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
         }
     }
     if (others) node_.notify_others("grants");
+    node_.probe().granted(granted);
     if (failure) std::rethrow_exception(failure);
     // Held by another transaction, or gone: whatever is behind them goes first.
     for (const auto& id : missing) board_->put_off(id, observed + kHeldPause);

@@ -74,7 +74,7 @@ Task<Reply> Node::submit(ExecutionId execution, Happening happening, std::option
         std::shared_ptr<Accepted> accepted;
         ~Telling() {
             if (!accepted) return;
-            accepted->told = true;
+            if (!accepted->recorded) accepted->recorded = false;
             accepted->timer.cancel();
         }
     } const telling{take_accepted(execution, happening)};
@@ -86,7 +86,7 @@ Task<Reply> Node::submit(ExecutionId execution, Happening happening, std::option
             if (accepted) asked.delivery = accepted->report;
             auto submitting = commands_.submit(std::move(asked), std::hash<ExecutionId>{}(execution));
             Reply reply = co_await std::move(submitting);
-            if (accepted) accepted->recorded = !reply.held;
+            if (accepted && !reply.held) accepted->recorded = true;
             if (!reply.held || stopped_ || steady_clock::now() + wait > until) co_return reply;
         } catch (const platform::DatabaseInDoubt&) {
             in_doubt = true;
@@ -234,11 +234,11 @@ Task<bool> Node::record_accepted(ExecutionId execution, DeliveryReported report)
     co_await accepted->timer.async_wait(asio::as_tuple(asio::use_awaitable));
     if (const auto found = accepted_.find(execution); found != accepted_.end() && found->second == accepted)
         accepted_.erase(found);
-    while (accepted->taken && !accepted->told) {
+    while (accepted->taken && !accepted->recorded) {
         accepted->timer.expires_after(std::chrono::hours{1});
         co_await accepted->timer.async_wait(asio::as_tuple(asio::use_awaitable));
     }
-    if (accepted->recorded) co_return true;
+    if (accepted->recorded.value_or(false)) co_return true;
     auto reporting = insist(execution, std::move(accepted->report));
     co_return co_await std::move(reporting);
 }

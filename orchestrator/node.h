@@ -148,10 +148,10 @@ class Node {
     struct Accepted {
         DeliveryReported report;
         platform::asio::steady_timer timer;
-        /// Its callback has it to record, has come to an end, has recorded it.
+        /// Its callback has it to record.
         bool taken = false;
-        bool told = false;
-        bool recorded = false;
+        /// Whether that has recorded it, once it has come to an end.
+        std::optional<bool> recorded = {};
     };
     platform::Task<bool> record_accepted(domain::ExecutionId execution, DeliveryReported report);
     std::shared_ptr<Accepted> take_accepted(const domain::ExecutionId& execution, const Happening& happening);

@@ -177,10 +177,8 @@ void Probe::request(std::string_view route, int status, domain::Duration took) {
     families_->requests.Add({{"route", std::string(route)}, {"status", std::to_string(status)}}).Increment();
     families_->request_seconds.Add({{"route", std::string(route)}}, kFast).Observe(seconds(took));
 }
-void Probe::turn(domain::Duration took, std::size_t grants) {
-    families_->turn_seconds.Add({}, kFast).Observe(seconds(took));
-    families_->grants.Add({}).Increment(static_cast<double>(grants));
-}
+void Probe::turn(domain::Duration took) { families_->turn_seconds.Add({}, kFast).Observe(seconds(took)); }
+void Probe::granted(std::size_t count) { families_->grants.Add({}).Increment(static_cast<double>(count)); }
 void Probe::fenced() { families_->fenced.Add({}).Increment(); }
 void Probe::illegal_move() { families_->illegal.Add({}).Increment(); }
 void Probe::feed_events(std::size_t count) { families_->feed.Add({}).Increment(static_cast<double>(count)); }

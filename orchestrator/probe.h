@@ -27,7 +27,9 @@ class Probe {
     void dispatched(const domain::Lane& lane, domain::Duration waited);
     void callback(std::string_view status, int answered, domain::Duration took);
     void request(std::string_view route, int status, domain::Duration took);
-    void turn(domain::Duration took, std::size_t grants);
+    /// A turn that granted.
+    void turn(domain::Duration took);
+    void granted(std::size_t count);
     void fenced();
     void illegal_move();
     void feed_events(std::size_t count);
