@@ -1,10 +1,7 @@
 // impresario dev: everything on this machine, from nothing to work that runs before one's eyes.
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/file.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +22,7 @@
 #include "demo_samples.h"
 #include "migrations/migrations.h"
 #include "platform/crypto.h"
+#include "platform/free_port.h"
 #include "platform/local_postgres.h"
 #include "platform/process.h"
 #include "subworkflows/catalogue_store.h"
@@ -75,19 +73,6 @@ std::string kept(const std::string& path, const std::function<std::string()>& ma
     return text;
 }
 
-bool port_is_free(int port) {
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const int on = 1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
-    const bool free = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-    close(fd);
-    return free;
-}
-
 std::string quoted(const std::string& text) { return Json(text).dump(); }
 
 /// One of the four sub-workflows as dev runs it.
@@ -127,7 +112,7 @@ class Dev {
                          options_.directory.c_str());
             return Exit::failed;
         }
-        if (!port_is_free(options_.port)) {
+        if (!platform::port_is_free(static_cast<std::uint16_t>(options_.port))) {
             std::fprintf(stderr, "impresario: port %d is taken; choose another with --port\n", options_.port);
             return Exit::failed;
         }
@@ -211,16 +196,7 @@ class Dev {
         std::ofstream(dir_ + "/url") << hub_url_ << "\n";
     }
 
-    int next_port() {
-        do {
-            ++last_port_;
-        } while (!port_is_free(last_port_));
-        return last_port_;
-    }
-
-    std::string program(const std::string& name) const {
-        return (fs::read_symlink("/proc/self/exe").parent_path() / name).string();
-    }
+    int next_port() { return last_port_ = platform::free_port_after(static_cast<std::uint16_t>(last_port_)); }
 
     platform::ProcessSettings child(std::vector<std::string> command, const std::string& log) const {
         platform::ProcessSettings settings;
@@ -233,12 +209,14 @@ class Dev {
     void start_site() {
         last_port_ = options_.port;
         site_port_ = next_port();
-        children_.emplace_back(child({program("seo_sample_site"), "--port", std::to_string(site_port_)}, "site.log"));
+        children_.emplace_back(
+            child({platform::sibling_program("seo_sample_site"), "--port", std::to_string(site_port_)}, "site.log"));
     }
 
     void start_services() {
         for (const auto& [name, port] : ports_) {
-            auto settings = child({program(name), "--port", std::to_string(port), "--workers", "2"}, name + ".log");
+            auto settings = child({platform::sibling_program(name), "--port", std::to_string(port), "--workers", "2"},
+                                  name + ".log");
             settings.environment.emplace_back("IMPRESARIO_SERVICE_BEARER", bearer_);
             settings.environment.emplace_back("IMPRESARIO_SERVICE_SIGNING_SECRETS", signing_);
             settings.environment.emplace_back("IMPRESARIO_EGRESS_ALLOW", "127.0.0.0/8");
@@ -268,8 +246,8 @@ class Dev {
     }
 
     void start_hub() {
-        hub_ = std::make_unique<platform::Process>(
-            child({program("impresario"), "serve", "--config", dir_ + "/impresario.toml"}, "hub.log"));
+        hub_ = std::make_unique<platform::Process>(child(
+            {platform::sibling_program("impresario"), "serve", "--config", dir_ + "/impresario.toml"}, "hub.log"));
     }
 
     bool wait_ready() {

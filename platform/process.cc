@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 #include <thread>
 
@@ -136,6 +137,10 @@ Finished run_command(ProcessSettings settings) {
     }
     finished.status = exit_code(status);
     return finished;
+}
+
+std::string sibling_program(const std::string& name) {
+    return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / name).string();
 }
 
 }

@@ -43,6 +43,9 @@ class Process {
     std::optional<int> status_;
 };
 
+/// Path of a program that is installed beside this one.
+std::string sibling_program(const std::string& name);
+
 struct Finished {
     int status = 0;
     std::string output;
