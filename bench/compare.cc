@@ -13,40 +13,58 @@ using nlohmann::json;
 
 const std::vector<Measure>& measures() {
     static const std::vector<Measure> all{
-        {"drain", "queue to settled, with a Node.js and with a C++ sub-workflow",
+        {"drain",
+         "queue to settled, with a Node.js and with a C++ sub-workflow",
+         {"graphile_drain"},
          [](const auto& settings, auto& postgres, const auto& counts) {
              auto figures = drain(settings, postgres, Receiver::node, counts.drain);
              for (auto& figure : drain(settings, postgres, Receiver::kit, counts.drain))
                  figures.push_back(std::move(figure));
              return figures;
          }},
-        {"lifecycle", "the same without HTTP",
+        {"lifecycle",
+         "the same without HTTP",
+         {"pgbench_life100"},
          [](const auto& settings, auto& postgres, const auto& counts) {
              return lifecycle(settings, postgres, counts.drain);
          }},
-        {"enqueue", "POST /v1/executions, 50 connections",
+        {"enqueue",
+         "POST /v1/executions, 50 connections",
+         {"pgbench_insert"},
          [](const auto& settings, auto& postgres, const auto& counts) {
              return enqueue(settings, postgres, counts.enqueue);
          }},
-        {"pickup", "POST to the request at the peer, idle hub",
+        {"pickup",
+         "POST to the request at the peer, idle hub",
+         {"pgbench_paced_insert", "graphile_pickup"},
          [](const auto& settings, auto& postgres, const auto& counts) {
              return pickup(settings, postgres, counts.pickup);
          }},
-        {"callback", "how long a callback waits for its answer, at 100/s",
+        {"callback",
+         "how long a callback waits for its answer, at 100/s",
+         {"node_hub_callback"},
          [](const auto& settings, auto& postgres, const auto& counts) {
              return callback(settings, postgres, counts.callback);
          }},
-        {"claim", "a turn that grants 50, shallow and deep queue",
+        {"claim",
+         "a turn that grants 50, shallow and deep queue",
+         {},
          [](const auto& settings, auto& postgres, const auto& counts) {
              return claim(settings, postgres, 1000, counts.deep);
          }},
-        {"snapshot", "a turn that grants 50 while another session holds a snapshot",
+        {"snapshot",
+         "a turn that grants 50 while another session holds a snapshot",
+         {},
          [](const auto& settings, auto& postgres, const auto&) { return claim_beside_snapshot(settings, postgres); }},
-        {"memory", "of the hub, with a deep queue",
+        {"memory",
+         "of the hub, with a deep queue",
+         {},
          [](const auto& settings, auto& postgres, const auto& counts) {
              return memory(settings, postgres, counts.deep);
          }},
-        {"closed", "throughput beside a closed lane",
+        {"closed",
+         "throughput beside a closed lane",
+         {},
          [](const auto& settings, auto& postgres, const auto& counts) {
              return closed_lane(settings, postgres, counts.closed, counts.drain / 2);
          }},
@@ -69,15 +87,6 @@ const std::vector<Target>& targets() {
         {"beside_closed_ratio", "", 0.95, true, "throughput beside a closed lane to without"},
     };
     return all;
-}
-
-std::vector<std::string> peers_of(const std::string& measure) {
-    if (measure == "drain") return {"graphile_drain"};
-    if (measure == "lifecycle") return {"pgbench_life100"};
-    if (measure == "enqueue") return {"pgbench_insert"};
-    if (measure == "pickup") return {"pgbench_paced_insert", "graphile_pickup"};
-    if (measure == "callback") return {"node_hub_callback"};
-    return {};
 }
 
 namespace {

@@ -14,6 +14,8 @@ namespace impresario::bench {
 struct Measure {
     std::string name;
     std::string what;
+    /// What it is compared with, for run_peer.
+    std::vector<std::string> peers;
     std::function<std::vector<Figure>(const StageSettings&, platform::LocalPostgres&, const Counts&)> run;
 };
 const std::vector<Measure>& measures();
@@ -31,7 +33,5 @@ const std::vector<Target>& targets();
 /// The peers' figures that a target is held against: graphile-worker, the batched Node hub, pgbench. Throws
 /// std::runtime_error when node, its modules or pgbench are missing.
 std::vector<Figure> run_peer(const std::string& name, const StageSettings& settings, platform::LocalPostgres& postgres);
-/// The peers that a measure is compared with.
-std::vector<std::string> peers_of(const std::string& measure);
 
 }

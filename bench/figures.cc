@@ -1,14 +1,12 @@
 #include "bench/figures.h"
 
-#include <atomic>
 #include <chrono>
-#include <cmath>
 #include <condition_variable>
 #include <csignal>
 #include <fstream>
-#include <future>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "bench/load.h"

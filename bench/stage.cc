@@ -1,8 +1,5 @@
 #include "bench/stage.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -17,6 +14,7 @@
 #include "domain/lane.h"
 #include "migrations/migrations.h"
 #include "platform/crypto.h"
+#include "platform/free_port.h"
 
 namespace impresario::bench {
 
@@ -26,9 +24,6 @@ using std::chrono::steady_clock;
 
 namespace {
 constexpr const char* kBearer = "bench";
-std::string program(const std::string& name) {
-    return (fs::read_symlink("/proc/self/exe").parent_path() / name).string();
-}
 }
 
 namespace {
@@ -47,17 +42,7 @@ bool answers(std::uint16_t port, const std::string& path, bool well = false) {
 
 std::uint16_t free_port() {
     static std::uint16_t last = 21000;
-    for (;;) {
-        ++last;
-        const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_port = htons(last);
-        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
-        const bool free = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-        close(fd);
-        if (free) return last;
-    }
+    return last = platform::free_port_after(last);
 }
 
 void wait_for(const std::string& what, double seconds, const std::function<bool()>& condition) {
@@ -82,14 +67,8 @@ Stage::Stage(const StageSettings& settings, platform::LocalPostgres& postgres, R
     : settings_(settings), postgres_(postgres), kind_(receiver), receiver_port_(own_port) {
     static int number = 0;
     database_ = "bench_" + std::to_string(getpid()) + "_" + std::to_string(++number);
-    {
-        platform::DatabaseSettings maintenance;
-        maintenance.url = postgres_.url("postgres");
-        maintenance.statement_timeout = std::chrono::minutes{1};
-        platform::Connection connection(maintenance, nullptr);
-        connection.autocommit([&](platform::Tx& tx) { tx.run("create database " + database_); });
-        connection.autocommit([](platform::Tx& tx) { tx.run("checkpoint"); });
-    }
+    postgres_.create_database(database_);
+    maintain("checkpoint");
     connection_ = std::make_unique<platform::Connection>(database(), nullptr);
     const auto migrator = migrations::all();
     migrator.migrate(*connection_, migrator.latest(), [](std::string_view, const platform::Migration&) {});
@@ -112,15 +91,17 @@ Stage::~Stage() {
     receiver_.reset();
     connection_.reset();
     try {
-        platform::DatabaseSettings maintenance;
-        maintenance.url = postgres_.url("postgres");
-        maintenance.statement_timeout = std::chrono::minutes{1};
-        platform::Connection connection(maintenance, nullptr);
-        connection.autocommit(
-            [&](platform::Tx& tx) { tx.run("drop database if exists " + database_ + " with (force)"); });
+        maintain("drop database if exists " + database_ + " with (force)");
     } catch (const std::exception&) {
         // It stays behind in the bench's own cluster.
     }
+}
+
+void Stage::maintain(const std::string& sql) const {
+    platform::DatabaseSettings settings;
+    settings.url = postgres_.url("postgres");
+    settings.statement_timeout = std::chrono::minutes{1};
+    platform::Connection(settings, nullptr).autocommit([&](platform::Tx& tx) { tx.run(sql); });
 }
 
 platform::DatabaseSettings Stage::database() const {
@@ -143,7 +124,7 @@ void Stage::start_receiver() {
         process.command = {"node", settings_.peers + "/subworkflow.mjs"};
         process.environment = {{"SUB_PORT", std::to_string(receiver_port_)}, {"SUB_TOKEN", kBearer}};
     } else {
-        process.command = {program("echo-service"), "--port", std::to_string(receiver_port_)};
+        process.command = {platform::sibling_program("echo-service"), "--port", std::to_string(receiver_port_)};
         process.environment = {{"IMPRESARIO_SERVICE_BEARER", kBearer},
                                {"IMPRESARIO_EGRESS_ALLOW", "127.0.0.0/8"},
                                {"IMPRESARIO_LOG_LEVEL", "warn"}};
@@ -169,13 +150,13 @@ void Stage::start_hub(int node) {
                << "/run\", max_in_flight = " << settings_.in_flight << "}]\nbearer = \"" << kBearer << "\"\n";
     config.close();
     platform::ProcessSettings process;
-    process.command = {program("impresario"), "serve", "--config", base + ".toml"};
+    process.command = {platform::sibling_program("impresario"), "serve", "--config", base + ".toml"};
     process.environment = {{"IMPRESARIO_DATABASE_URL", postgres_.url(database_).reveal()}};
     process.log_file = settings_.directory + "/hub.log";
     hubs_.push_back(std::make_unique<platform::Process>(std::move(process)));
 }
 
-std::string Stage::ask(const std::string& method, const std::string& path, const std::string& body) {
+void Stage::ask(const std::string& method, const std::string& path, const std::string& body) {
     LoadSettings load;
     load.port = hub_port();
     load.request = [&](std::int64_t) {
@@ -185,7 +166,6 @@ std::string Stage::ask(const std::string& method, const std::string& path, const
     };
     const auto result = run_load(load);
     if (result.failed > 0) throw std::runtime_error(method + " " + path + ": " + result.sample_failure);
-    return {};
 }
 
 std::string Stage::query(const std::string& sql) {

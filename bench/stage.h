@@ -11,7 +11,6 @@
 #include "platform/database.h"
 #include "platform/local_postgres.h"
 #include "platform/process.h"
-#include "platform/sql.h"
 
 namespace impresario::bench {
 
@@ -56,8 +55,8 @@ class Stage {
 
     std::uint16_t hub_port(int node = 0) const { return hub_ports_[static_cast<std::size_t>(node)]; }
     const std::string& key() const { return key_; }
-    /// One request to the first node; the answer's body. Throws unless it was 2xx.
-    std::string ask(const std::string& method, const std::string& path, const std::string& body = "");
+    /// One request to the first node. Throws unless it was answered 2xx.
+    void ask(const std::string& method, const std::string& path, const std::string& body = "");
     /// Runs one statement by itself and returns its first column of its first row as text.
     std::string query(const std::string& sql);
     /// Puts `count` executions into the queue by the API, 1,000 at a time.
@@ -81,6 +80,8 @@ class Stage {
     platform::DatabaseSettings database() const;
 
   private:
+    /// Runs a statement in the cluster's own database.
+    void maintain(const std::string& sql) const;
     void start_receiver();
     void start_hub(int node);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
-#include <optional>
 
 #include "bench/compare.h"
 #include "cli/command.h"
@@ -50,7 +49,7 @@ class Bench {
                 std::fprintf(stderr, "round %d of %d: %-10s %s …\n", round, options_.rounds, measure.name.c_str(),
                              measure.what.c_str());
                 if (options_.compare)
-                    for (const auto& peer : bench::peers_of(measure.name))
+                    for (const auto& peer : measure.peers)
                         note(round, bench::run_peer(peer, options_.stage, *postgres));
                 note(round, measure.run(options_.stage, *postgres, options_.counts));
             }
