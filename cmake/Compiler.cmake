@@ -24,6 +24,8 @@ if(MOLD_PROGRAM)
   add_link_options(-fuse-ld=mold)
 endif()
 
+option(IMPRESARIO_FAILPOINTS "Plant faults where the environment says so (platform/failpoint.h): for tests, never shipped" OFF)
+
 set(IMPRESARIO_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
 if(IMPRESARIO_SANITIZE)
   add_compile_options(-fsanitize=${IMPRESARIO_SANITIZE} -fno-omit-frame-pointer)

@@ -9,6 +9,7 @@
 #include <thread>
 #include <unordered_set>
 
+#include "platform/failpoint.h"
 #include "platform/log.h"
 
 namespace impresario::platform {
@@ -41,8 +42,8 @@ namespace {
 
 /// States after which the connection is of no more use, or which say "not now" rather than "not this".
 bool means_unavailable(const std::string& state) {
-    return state.starts_with("08") || state.starts_with("57P") || state == "53300" || state == "25006" ||
-           state == "25P03";
+    return state.starts_with("08") || state.starts_with("57P") || state == "53300" ||
+           state == "25006" || state == "25P03";
 }
 
 std::string connection_string(const DatabaseSettings& settings) {
@@ -78,8 +79,33 @@ std::string session_settings(const DatabaseSettings& settings, std::string_view 
 
 }
 
+namespace {
+
+void planted_at_connecting() {
+    const auto fault = failpoint::at("sql.", "connect");
+    if (fault.delay.count() > 0) std::this_thread::sleep_for(fault.delay);
+    if (fault.error || fault.done_then_error) throw pqxx::broken_connection("a fault is planted at connecting");
+}
+
+/// What reaches for the server, with the fault planted at its place: its socket is cut before it or after it, so that
+/// libpq finds out as it would by itself.
+template <class Action>
+auto reaching(pqxx::connection& pq, std::string_view kind, std::string_view name, Action action) {
+    const auto fault = failpoint::at(kind, name);
+    if (fault.delay.count() > 0) std::this_thread::sleep_for(fault.delay);
+    if (fault.error) ::shutdown(pq.sock(), SHUT_RDWR);
+    auto result = action();
+    if (fault.done_then_error) {
+        ::shutdown(pq.sock(), SHUT_RDWR);
+        throw pqxx::broken_connection("a fault is planted: it was done");
+    }
+    return result;
+}
+
+}
+
 struct Connection::Impl {
-    explicit Impl(const DatabaseSettings& s) : settings(s), pq(connection_string(s)) {}
+    explicit Impl(const DatabaseSettings& s) : settings(s), pq((planted_at_connecting(), connection_string(s))) {}
 
     DatabaseSettings settings;
     pqxx::connection pq;
@@ -105,6 +131,20 @@ class ConnectionTx final : public Tx {
     ConnectionTx(Impl& impl, pqxx::nontransaction& work) : impl_(impl), work_(work) {}
 
     Rows exec(const Statement& statement, const Params& params) override {
+        latest_ = statement.name;
+        return reaching(impl_.pq, "sql.", statement.name, [&] { return execute(statement, params); });
+    }
+
+    Rows run(std::string_view sql, const Params& params) override {
+        latest_ = "text";
+        return reaching(impl_.pq, "sql.", "text", [&] { return execute(sql, params); });
+    }
+
+    /// The name of the latest statement.
+    std::string_view latest() const { return latest_; }
+
+  private:
+    Rows execute(const Statement& statement, const Params& params) {
         std::vector<const char*> values = pointers(params);
         if (impl_.settings.pooled)
             return impl_.rows(
@@ -124,13 +164,12 @@ class ConnectionTx final : public Tx {
         return impl_.rows(work_.exec_prepared(key, pqxx::prepare::make_dynamic_params(values)));
     }
 
-    Rows run(std::string_view sql, const Params& params) override {
+    Rows execute(std::string_view sql, const Params& params) {
         if (params.values().empty()) return impl_.rows(work_.exec(std::string(sql)));
         std::vector<const char*> values = pointers(params);
         return impl_.rows(work_.exec_params(std::string(sql), pqxx::prepare::make_dynamic_params(values)));
     }
 
-  private:
     static std::vector<const char*> pointers(const Params& params) {
         std::vector<const char*> values;
         values.reserve(params.values().size());
@@ -140,6 +179,7 @@ class ConnectionTx final : public Tx {
 
     Impl& impl_;
     pqxx::nontransaction& work_;
+    std::string_view latest_ = "nothing";
 };
 
 /// The session had ended while nobody used it (a restart of the server, most often): its transaction has not begun.
@@ -202,15 +242,15 @@ void Connection::transact(const std::function<void(Tx&)>& body) {
                     const auto asked = steady_clock::now();
                     pqxx::result begun;
                     try {
-                        begun = work.exec(impl_->begin);
+                        begun = reaching(impl_->pq, "sql.", "begin", [&] { return work.exec(impl_->begin); });
                     } catch (const pqxx::broken_connection& e) {
                         throw StaleConnection(e.what());
                     }
                     if (impl_->clock)
                         if (const auto now = domain::parse_time(begun.at(0).at(0).c_str()))
                             impl_->clock->learn(*now, asked, steady_clock::now());
+                    ConnectionTx<Impl> tx(*impl_, work);
                     try {
-                        ConnectionTx<Impl> tx(*impl_, work);
                         body(tx);
                     } catch (const pqxx::broken_connection&) {
                         throw;
@@ -222,7 +262,7 @@ void Connection::transact(const std::function<void(Tx&)>& body) {
                         throw;
                     }
                     committing = true;
-                    work.exec("COMMIT");
+                    reaching(impl_->pq, "sql.commit.", tx.latest(), [&] { return work.exec("COMMIT"); });
                 });
             } catch (const DatabaseUnavailable& e) {
                 if (committing) throw DatabaseInDoubt(e.what());

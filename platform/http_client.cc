@@ -13,6 +13,7 @@
 #include <list>
 #include <map>
 
+#include "platform/failpoint.h"
 #include "platform/log.h"
 
 namespace impresario::platform {
@@ -128,7 +129,9 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
             }
             auto& lowest = wire->lowest();
             lowest.expires_after(in_time());
-            auto [error] = co_await lowest.async_connect(endpoint, asio::as_tuple(asio::use_awaitable));
+            auto connecting = failpoint::call("http.client.connect",
+                                              lowest.async_connect(endpoint, asio::as_tuple(asio::use_awaitable)));
+            auto [error] = co_await std::move(connecting);
             if (error) {
                 failure = NotSent{NotSent::Why::connect,
                                   error == beast::error::timeout ? "connecting took too long" : error.message(), text};
@@ -159,8 +162,9 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
                                                 steady_clock::time_point begun) {
         std::size_t written = 0;
         {
-            auto [error, count] =
-                co_await asio::async_write(stream, asio::buffer(text), asio::as_tuple(asio::use_awaitable));
+            auto writing = failpoint::call("http.client.write", asio::async_write(stream, asio::buffer(text),
+                                                                                  asio::as_tuple(asio::use_awaitable)));
+            auto [error, count] = co_await std::move(writing);
             written = count;
             if (error) {
                 // A body that is not whole is not acted on: its length was announced.
@@ -183,8 +187,10 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
             // An announced length beyond the limit must not hide the status: it is looked at below.
             holder->body_limit(boost::none);
             if (head) holder->skip(true);
-            auto [header_error, count] =
-                co_await http::async_read_header(stream, buffer, *holder, asio::as_tuple(asio::use_awaitable));
+            auto reading =
+                failpoint::call("http.client.read",
+                                http::async_read_header(stream, buffer, *holder, asio::as_tuple(asio::use_awaitable)));
+            auto [header_error, count] = co_await std::move(reading);
             error = header_error;
         } while (!error && holder->get().result_int() / 100 == 1 && holder->get().result_int() != 101);
         const auto first_byte = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - begun);
@@ -192,8 +198,9 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         cut = !error && !head && parser.content_length().value_or(0) > settings.body_limit;
         if (!error && !cut && !parser.is_done()) {
             parser.body_limit(settings.body_limit);
-            auto [body_error, count] =
-                co_await http::async_read(stream, buffer, parser, asio::as_tuple(asio::use_awaitable));
+            auto reading = failpoint::call(
+                "http.client.read_body", http::async_read(stream, buffer, parser, asio::as_tuple(asio::use_awaitable)));
+            auto [body_error, count] = co_await std::move(reading);
             error = body_error;
             // The status has been said; what of its body did not come changes nothing about what happened there.
             if (error == http::error::body_limit || (error && parser.is_header_done())) {

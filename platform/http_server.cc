@@ -6,6 +6,7 @@
 #include <list>
 #include <stdexcept>
 
+#include "platform/failpoint.h"
 #include "platform/log.h"
 
 namespace impresario::platform {
@@ -68,7 +69,9 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
     Task<void> accept_loop() {
         const auto self = shared_from_this();
         while (!stopping) {
-            auto [error, socket] = co_await acceptor.async_accept(asio::as_tuple(asio::use_awaitable));
+            auto accepting =
+                failpoint::call("http.server.accept", acceptor.async_accept(asio::as_tuple(asio::use_awaitable)));
+            auto [error, socket] = co_await std::move(accepting);
             if (stopping) break;
             if (error) {
                 if (error == asio::error::operation_aborted) break;
@@ -126,8 +129,10 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
             parser.header_limit(static_cast<std::uint32_t>(settings.header_limit));
             parser.body_limit(boost::none);
             stream.expires_after(settings.header_deadline);
-            auto [header_error, header_count] =
-                co_await http::async_read_header(stream, buffer, parser, asio::as_tuple(asio::use_awaitable));
+            auto reading =
+                failpoint::call("http.server.read",
+                                http::async_read_header(stream, buffer, parser, asio::as_tuple(asio::use_awaitable)));
+            auto [header_error, header_count] = co_await std::move(reading);
             if (header_error) {
                 co_await refuse(*session, header_error);
                 break;
@@ -161,8 +166,10 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
             }
             if (!parser.is_done()) {
                 stream.expires_after(settings.body_deadline);
-                auto [body_error, body_count] =
-                    co_await http::async_read(stream, buffer, parser, asio::as_tuple(asio::use_awaitable));
+                auto reading_body =
+                    failpoint::call("http.server.read_body",
+                                    http::async_read(stream, buffer, parser, asio::as_tuple(asio::use_awaitable)));
+                auto [body_error, body_count] = co_await std::move(reading_body);
                 if (body_error) {
                     co_await refuse(*session, body_error);
                     break;
@@ -217,8 +224,9 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
         text += "\r\n";
         if (!head && response.status != 204) text += response.body;
         session.stream.expires_after(settings.write_deadline);
-        auto [error, count] =
-            co_await asio::async_write(session.stream, asio::buffer(text), asio::as_tuple(asio::use_awaitable));
+        auto writing = failpoint::call("http.server.write", asio::async_write(session.stream, asio::buffer(text),
+                                                                              asio::as_tuple(asio::use_awaitable)));
+        auto [error, count] = co_await std::move(writing);
         if (error) co_return false;
         if (response.close) {
             // What is still under way towards us must not turn our answer into a reset: take it for a moment, then
