@@ -40,9 +40,10 @@ std::string_view Rows::text(std::size_t row, std::size_t column) const {
 
 namespace {
 
-/// States after which the connection is of no more use, or which say "not now" rather than "not this".
+/// States after which the connection is of no more use, or which say "not now" rather than "not this". What libpq says
+/// itself has none, and it says so when the server has gone without a word: a crash.
 bool means_unavailable(const std::string& state) {
-    return state.starts_with("08") || state.starts_with("57P") || state == "53300" ||
+    return state.empty() || state.starts_with("08") || state.starts_with("57P") || state == "53300" ||
            state == "25006" || state == "25P03";
 }
 
@@ -245,6 +246,9 @@ void Connection::transact(const std::function<void(Tx&)>& body) {
                         begun = reaching(impl_->pq, "sql.", "begin", [&] { return work.exec(impl_->begin); });
                     } catch (const pqxx::broken_connection& e) {
                         throw StaleConnection(e.what());
+                    } catch (const pqxx::sql_error& e) {
+                        if (means_unavailable(e.sqlstate())) throw StaleConnection(e.what());
+                        throw;
                     }
                     if (impl_->clock)
                         if (const auto now = domain::parse_time(begun.at(0).at(0).c_str()))
@@ -252,12 +256,11 @@ void Connection::transact(const std::function<void(Tx&)>& body) {
                     ConnectionTx<Impl> tx(*impl_, work);
                     try {
                         body(tx);
-                    } catch (const pqxx::broken_connection&) {
-                        throw;
                     } catch (...) {
+                        // Where the connection is gone the transaction is; libpqxx would begin a new session for it.
                         try {
-                            work.exec("ROLLBACK");
-                        } catch (const std::exception&) {  // the connection is gone, and the transaction with it
+                            if (impl_->pq.is_open()) work.exec("ROLLBACK");
+                        } catch (const std::exception&) {
                         }
                         throw;
                     }

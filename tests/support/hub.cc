@@ -58,7 +58,8 @@ Json quick_retries(int max_retries, double seconds) {
 }
 
 HubProcess::HubProcess(const TestDatabase& database, const std::string& key_file, const std::string& extra_config,
-                       int port, bool wait, const std::string& database_url)
+                       int port, bool wait, const std::string& database_url, const std::string& failpoints,
+                       const std::string& seen)
     : directory_(temporary_directory()), port_(port == 0 ? free_port() : port) {
     std::ofstream(directory_ + "/impresario.toml")
         << "[http]\nport = " << port_
@@ -68,6 +69,8 @@ HubProcess::HubProcess(const TestDatabase& database, const std::string& key_file
     settings.command = {IMPRESARIO_BINARY, "serve", "--config", directory_ + "/impresario.toml"};
     settings.environment = {{"IMPRESARIO_DATABASE_URL", database_url.empty() ? database.url().reveal() : database_url},
                             {"IMPRESARIO_HUB_KEY_FILE", key_file}};
+    if (!failpoints.empty()) settings.environment.emplace_back("IMPRESARIO_FAILPOINTS", failpoints);
+    if (!seen.empty()) settings.environment.emplace_back("IMPRESARIO_FAILPOINTS_SEEN", seen);
     settings.log_file = directory_ + "/hub.log";
     process_ = std::make_unique<platform::Process>(std::move(settings));
     if (wait && !wait_ready()) throw std::runtime_error("the hub did not become ready:\n" + log());

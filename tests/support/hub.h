@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "platform/process.h"
@@ -15,9 +16,11 @@ namespace impresario::testing {
 /// One hub process.
 class HubProcess {
   public:
-    /// Starts it and waits until it is ready. `database_url`: another way to the same database.
+    /// Starts it and waits until it is ready. `database_url`: another way to the same database. `failpoints`: faults to
+    /// plant (platform/failpoint.h); `seen`: the file in which it notes the places it passes.
     HubProcess(const TestDatabase& database, const std::string& key_file, const std::string& extra_config = "",
-               int port = 0, bool wait = true, const std::string& database_url = "");
+               int port = 0, bool wait = true, const std::string& database_url = "", const std::string& failpoints = "",
+               const std::string& seen = "");
     ~HubProcess();
 
     int port() const { return port_; }
@@ -27,6 +30,8 @@ class HubProcess {
     /// SIGTERM; its exit code.
     int terminate();
     int wait_exit() { return process_->wait(); }
+    /// Its exit code (128 + signal when killed), nullopt while it runs.
+    std::optional<int> poll() { return process_->poll(); }
     void signal(int number) { process_->signal(number); }
     std::string log() const;
     bool wait_ready(double seconds = 20) const;

@@ -1,0 +1,68 @@
+// Faults at one place of one process: what the hub answers and what it does about them.
+#include <gtest/gtest.h>
+
+#include "tests/support/hub.h"
+
+namespace impresario::testing {
+namespace {
+
+/// A second hub on the same database, with faults planted in it.
+struct Planted {
+    explicit Planted(const std::string& failpoints)
+        : second(hub.database, hub.key_file(), "", 0, true, "", failpoints) {}
+
+    Reply ask(const std::string& method, const std::string& path, const std::string& body,
+              const std::string& key = "") const {
+        std::vector<std::pair<std::string, std::string>> headers{{"authorization", "Bearer " + hub.key}};
+        if (!key.empty()) headers.emplace_back("idempotency-key", key);
+        return request(second.port(), method, path, headers, body);
+    }
+
+    HubFixture hub;
+    HubProcess second;
+};
+
+constexpr const char* kWork = R"({"workflow_type":"work"})";
+
+TEST(Failpoint, ACrashOfTheDatabaseIsNoRefusal) {
+    Planted planted("sql.insert_executions=error@1");
+    Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})"}; });
+    planted.hub.register_type("work", peer.url());
+    const auto refused = planted.ask("POST", "/v1/executions", kWork, "k");
+    EXPECT_EQ(refused.status, 503) << refused.body;
+    EXPECT_NE(refused.body.find("database-unavailable"), std::string::npos) << refused.body;
+    const auto again = planted.ask("POST", "/v1/executions", kWork, "k");
+    ASSERT_EQ(again.status, 201) << again.body;
+    EXPECT_EQ(planted.hub.await_end(again.json()["execution_id"])["status"], "completed");
+    EXPECT_EQ(planted.hub.database.value("select count(*) from executions"), "1");
+}
+
+TEST(Failpoint, ACrashDuringTheCommitIsInDoubt) {
+    for (const bool done : {false, true}) {
+        Planted planted(std::string("sql.commit.append_events=") + (done ? "done_then_error@1" : "error@1"));
+        Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})"}; });
+        planted.hub.register_type("work", peer.url());
+        const auto doubtful = planted.ask("POST", "/v1/executions", kWork, "k");
+        EXPECT_EQ(doubtful.status, 503) << doubtful.body;
+        EXPECT_NE(doubtful.body.find("in-doubt"), std::string::npos) << doubtful.body;
+        EXPECT_EQ(planted.hub.database.value("select count(*) from executions"), done ? "1" : "0");
+        const auto again = planted.ask("POST", "/v1/executions", kWork, "k");
+        ASSERT_EQ(again.status, 201) << again.body;
+        EXPECT_EQ(again.headers.contains("idempotent-replayed"), done);
+        EXPECT_EQ(planted.hub.await_end(again.json()["execution_id"])["status"], "completed");
+        EXPECT_EQ(planted.hub.database.value("select count(*) from executions"), "1");
+    }
+}
+
+TEST(Failpoint, ASessionThatEndedWhileNobodyUsedItIsNoFailure) {
+    Planted planted("sql.begin=error%30;seed=3");
+    Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})"}; });
+    planted.hub.register_type("work", peer.url());
+    int created = 0;
+    for (int i = 0; i < 20; ++i) created += planted.ask("POST", "/v1/executions", kWork).status == 201 ? 1 : 0;
+    // Twice in a row, in the old session and in the new one, is bad luck.
+    EXPECT_GE(created, 14);
+}
+
+}
+}
