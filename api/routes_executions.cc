@@ -23,10 +23,18 @@ namespace {
 /// What stands for "that id is not one": the same as one that does not exist.
 HttpResponse no_such_execution() { return problem(404, "not-found", "there is no such execution"); }
 
+/// What a request to enqueue says, or what is wrong with it.
+struct Intent {
+    std::vector<priority_queue::NewExecution> executions;
+    domain::BatchId batch;
+    std::vector<FieldFault> faults;
+    bool unknown_type = false;
+};
+
 /// Reads one execution of a request. The concurrency key is taken from the input now, once.
 std::optional<priority_queue::NewExecution> read_execution(BodyReader& body, const std::string& organization_id,
                                                            const subworkflows::Catalogue& catalogue,
-                                                           domain::TimePoint now, bool in_batch) {
+                                                           domain::TimePoint now, bool in_batch, bool& unknown_type) {
     priority_queue::NewExecution made;
     auto& e = made.execution;
     e.lane.organization_id = organization_id;
@@ -35,6 +43,7 @@ std::optional<priority_queue::NewExecution> read_execution(BodyReader& body, con
     if (e.lane.workflow_type.empty()) {
         body.wrong("workflow_type", "is missing");
     } else if (!type) {
+        unknown_type = true;
         body.wrong("workflow_type", "is not a registered workflow type; GET /v1/workflow-types lists them");
     }
     e.priority = body.priority("priority").value_or(50);
@@ -61,6 +70,55 @@ std::optional<priority_queue::NewExecution> read_execution(BodyReader& body, con
     }
     e.last_seq = 1;
     return made;
+}
+
+Intent read_single(const Call& call, const subworkflows::Catalogue& catalogue, domain::TimePoint now) {
+    Intent intent;
+    BodyReader body(call.request.body);
+    auto execution = read_execution(body, call.caller.organization_id, catalogue, now, false, intent.unknown_type);
+    if (execution) intent.executions.push_back(*std::move(execution));
+    intent.faults = std::move(body.faults());
+    return intent;
+}
+
+Intent read_batch(const Call& call, const subworkflows::Catalogue& catalogue, domain::TimePoint now,
+                  const domain::BatchId& fresh, int most) {
+    Intent intent;
+    BodyReader body(call.request.body);
+    intent.batch = body.id<domain::BatchId>("batch_id").value_or(fresh);
+    const auto list = body.raw("executions");
+    if (!list || platform::json_type(*list) != platform::JsonType::array) {
+        body.wrong("executions", "must be an array");
+    } else {
+        const auto elements = platform::json_elements(*list);
+        if (elements.empty() || static_cast<int>(elements.size()) > most)
+            body.wrong("executions", "must hold 1 to " + std::to_string(most) + " executions");
+        for (std::size_t i = 0; i < elements.size() && static_cast<int>(i) < most; ++i) {
+            BodyReader each(elements[i], "/executions/" + std::to_string(i));
+            auto execution =
+                read_execution(each, call.caller.organization_id, catalogue, now, true, intent.unknown_type);
+            for (auto& fault : each.faults()) body.faults().push_back(std::move(fault));
+            if (!execution) continue;
+            execution->execution.batch = intent.batch;
+            intent.executions.push_back(*std::move(execution));
+        }
+    }
+    body.nothing_else();
+    intent.faults = std::move(body.faults());
+    return intent;
+}
+
+/// Reads by the catalogue in memory, and once more by the database's where a type is not in it: it may have been
+/// registered at another node a moment ago.
+template <class Reading>
+Task<Intent> read_knowing_all_types(orchestrator::Node& node, Reading read) {
+    auto catalogue = node.catalogue();
+    Intent intent = read(*catalogue);
+    if (!intent.unknown_type) co_return intent;
+    co_await node.refresh_catalogue();
+    if (node.catalogue() == catalogue) co_return intent;
+    catalogue = node.catalogue();
+    co_return read(*catalogue);
 }
 
 /// The Idempotency-Key header; a fault where it cannot be one.
@@ -136,40 +194,27 @@ Task<HttpResponse> Api::enqueue(Call call, std::vector<priority_queue::NewExecut
 
 Task<HttpResponse> Api::create_execution(Call call) {
     if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
-    BodyReader body(call.request.body);
-    auto execution = read_execution(body, call.caller.organization_id, *node_.catalogue(), node_.clock().now(), false);
-    if (!execution) co_return invalid(body.faults());
-    std::vector<priority_queue::NewExecution> executions;
-    executions.push_back(*std::move(execution));
-    auto asked_answer = enqueue(std::move(call), std::move(executions), false, {});
+    auto reading =
+        read_knowing_all_types(node_, [&call, now = node_.clock().now()](const subworkflows::Catalogue& catalogue) {
+            return read_single(call, catalogue, now);
+        });
+    auto intent = co_await std::move(reading);
+    if (!intent.faults.empty()) co_return invalid(intent.faults);
+    auto asked_answer = enqueue(std::move(call), std::move(intent.executions), false, {});
     co_return co_await std::move(asked_answer);
 }
 
 Task<HttpResponse> Api::create_batch(Call call) {
     if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
-    BodyReader body(call.request.body);
     const auto now = node_.clock().now();
-    const auto batch_id = body.id<domain::BatchId>("batch_id").value_or(node_.ids().make<domain::BatchId>(now));
-    const auto list = body.raw("executions");
-    std::vector<priority_queue::NewExecution> executions;
-    if (!list || platform::json_type(*list) != platform::JsonType::array) {
-        body.wrong("executions", "must be an array");
-    } else {
-        const auto elements = platform::json_elements(*list);
-        if (elements.empty() || static_cast<int>(elements.size()) > settings_.batch_most)
-            body.wrong("executions", "must hold 1 to " + std::to_string(settings_.batch_most) + " executions");
-        for (std::size_t i = 0; i < elements.size() && static_cast<int>(i) < settings_.batch_most; ++i) {
-            BodyReader each(elements[i], "/executions/" + std::to_string(i));
-            auto execution = read_execution(each, call.caller.organization_id, *node_.catalogue(), now, true);
-            for (auto& fault : each.faults()) body.faults().push_back(std::move(fault));
-            if (!execution) continue;
-            execution->execution.batch = batch_id;
-            executions.push_back(*std::move(execution));
-        }
-    }
-    body.nothing_else();
-    if (!body.faults().empty()) co_return invalid(body.faults());
-    co_return co_await enqueue(std::move(call), std::move(executions), true, batch_id);
+    const auto fresh = node_.ids().make<domain::BatchId>(now);
+    auto reading = read_knowing_all_types(
+        node_, [&call, now, fresh, most = settings_.batch_most](const subworkflows::Catalogue& catalogue) {
+            return read_batch(call, catalogue, now, fresh, most);
+        });
+    auto intent = co_await std::move(reading);
+    if (!intent.faults.empty()) co_return invalid(intent.faults);
+    co_return co_await enqueue(std::move(call), std::move(intent.executions), true, intent.batch);
 }
 
 namespace {

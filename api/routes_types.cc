@@ -24,8 +24,11 @@ Task<HttpResponse> Api::list_types(Call call) {
 }
 
 Task<HttpResponse> Api::get_type(Call call) {
+    const domain::Lane lane{call.caller.organization_id, call.path["name"]};
+    // Another node may have registered it a moment ago.
+    if (const auto known = node_.catalogue(); !known->find(lane)) co_await node_.refresh_catalogue();
     const auto catalogue = node_.catalogue();
-    const auto* type = catalogue->find({call.caller.organization_id, call.path["name"]});
+    const auto* type = catalogue->find(lane);
     if (!type) co_return problem(404, "not-found", "there is no such workflow type");
     co_return json_response(200, subworkflows::workflow_type_json(*type));
 }

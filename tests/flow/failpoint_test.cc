@@ -64,5 +64,20 @@ TEST(Failpoint, ASessionThatEndedWhileNobodyUsedItIsNoFailure) {
     EXPECT_GE(created, 14);
 }
 
+TEST(Failpoint, ATypeThatAnotherNodeHasJustRegisteredIsKnown) {
+    Planted planted("sql.catalogue_version=delay(400)");
+    Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})"}; });
+    for (const auto& [path, body, status] : std::vector<std::tuple<std::string, std::string, int>>{
+             {"/v1/executions", R"({"workflow_type":"one"})", 201},
+             {"/v1/executions/batch", R"({"executions":[{"workflow_type":"two"},{"workflow_type":"two"}]})", 201}}) {
+        planted.hub.register_type(body.find("one") != std::string::npos ? "one" : "two", peer.url());
+        const auto reply = planted.ask("POST", path, body);
+        EXPECT_EQ(reply.status, status) << reply.body;
+    }
+    planted.hub.register_type("three", peer.url());
+    EXPECT_EQ(planted.ask("GET", "/v1/workflow-types/three", "").status, 200);
+    EXPECT_EQ(planted.ask("POST", "/v1/executions", R"({"workflow_type":"none"})").status, 422);
+}
+
 }
 }
