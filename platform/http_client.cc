@@ -44,10 +44,25 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         std::string address;
         steady_clock::time_point until;
     };
+    struct Waiter {
+        Waiter(std::list<Waiter*>& q, const asio::any_io_executor& executor, steady_clock::time_point until)
+            : queue(q), timer(executor, until) {
+            queue.push_back(this);
+        }
+        ~Waiter() {
+            if (!given) std::erase(queue, this);
+        }
+        Waiter(const Waiter&) = delete;
+        Waiter& operator=(const Waiter&) = delete;
+        std::list<Waiter*>& queue;
+        asio::steady_timer timer;
+        bool given = false;
+    };
     struct Origin {
         std::list<Kept> idle;
         int open = 0;
-        std::list<asio::steady_timer*> waiting;
+        /// First come, first served; what is in here has not been given a place yet.
+        std::list<Waiter*> waiting;
     };
 
     Impl(asio::any_io_executor e, HttpClientSettings s)
@@ -64,13 +79,19 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
     std::map<std::string, Origin> origins;
     bool stopping = false;
 
-    /// Gives the place back when a request ends, and lets the next one in.
+    /// When a request ends its place goes to the one that has waited longest, by name: a mere wake-up would be lost
+    /// when two end before the first one woken has run, and the places would never be used again.
     struct Place {
-        Impl* impl;
         Origin* origin;
         ~Place() {
-            --origin->open;
-            if (!origin->waiting.empty()) origin->waiting.front()->cancel();
+            if (origin->waiting.empty()) {
+                --origin->open;
+                return;
+            }
+            Waiter* next = origin->waiting.front();
+            origin->waiting.pop_front();
+            next->given = true;
+            next->timer.cancel();
         }
     };
 
@@ -247,17 +268,15 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         const auto self = shared_from_this();
         Origin& origin = origins[url.origin()];
         const auto connect_by = steady_clock::now() + settings.connect_deadline;
-        while (origin.open >= settings.connections_per_origin) {
-            asio::steady_timer timer(executor, connect_by);
-            origin.waiting.push_back(&timer);
-            const auto place = std::prev(origin.waiting.end());
-            co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
-            origin.waiting.erase(place);
-            if (steady_clock::now() >= connect_by)
+        if (origin.open < settings.connections_per_origin) {
+            ++origin.open;
+        } else {
+            Waiter waiter(origin.waiting, executor, connect_by);
+            co_await waiter.timer.async_wait(asio::as_tuple(asio::use_awaitable));
+            if (!waiter.given)
                 co_return NotSent{NotSent::Why::connect, "all connections to " + url.origin() + " are in use", ""};
         }
-        ++origin.open;
-        const Place place{this, &origin};
+        const Place place{&origin};
 
         const auto begun = steady_clock::now();
         Kept kept = take_idle(origin);

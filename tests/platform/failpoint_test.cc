@@ -21,6 +21,12 @@ void check_with(const char* planted, const std::function<bool()>& holds) {
     std::_Exit(holds() ? 0 : 1);
 }
 
+/// Started anew, because what ran before in this process may have read the environment already.
+const bool started_anew = [] {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    return true;
+}();
+
 #define EXPECT_PLANTED(planted, ...) EXPECT_EXIT(check_with(planted, __VA_ARGS__), ExitedWithCode(0), "")
 
 TEST(Failpoint, ItsOccurrenceCounts) {
