@@ -124,7 +124,7 @@ Task<void> Hub::run() {
         if (busy || !lead_) continue;
         co_await wakeup_.wait(idle_for(node_.clock().now()));
         // Under load every answer and every end is a wake-up: together they make one turn.
-        const auto pause = granted_at_ + settings_.pace - steady_clock::now();
+        const auto pause = paced_until_ - steady_clock::now();
         if (pause > steady_clock::duration::zero() && !stopping_) co_await platform::pause_for(pause);
     }
     running_ = false;
@@ -201,7 +201,8 @@ Task<bool> Hub::turn() {
     co_await show_state(false);
     record_metrics(now);
     if (granted.count > 0) {
-        granted_at_ = started;
+        // One alone is not load.
+        if (granted.count > 1) paced_until_ = started + settings_.pace;
         const auto took = std::chrono::duration_cast<Duration>(steady_clock::now() - started);
         node_.probe().turn(took);
         if (on_granted) on_granted(took, granted.count);

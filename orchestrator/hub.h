@@ -21,8 +21,8 @@ struct HubSettings {
     /// The safety tick of 003; shorter while notifications are not heard.
     std::chrono::milliseconds tick{300000};
     std::chrono::milliseconds deaf_tick{2000};
-    /// A turn begins no sooner after one that granted.
-    std::chrono::milliseconds pace{5};
+    /// A turn begins no sooner after one that granted several.
+    std::chrono::milliseconds pace{8};
     /// The change feed is read at least this often.
     std::chrono::milliseconds feed_poll{1000};
     /// A grant that another node has not begun by then is withdrawn (protocol R19).
@@ -160,8 +160,8 @@ class Hub {
     /// Attempts whose status URL has been asked: once each.
     std::set<domain::AttemptId> status_asked_;
     std::optional<std::chrono::steady_clock::time_point> measured_at_;
-    /// When the last turn that granted began.
-    std::chrono::steady_clock::time_point granted_at_{};
+    /// No turn before: the last one granted several, and more are to come together.
+    std::chrono::steady_clock::time_point paced_until_{};
     bool rebuild_ = false;
     bool stopping_ = false;
     bool running_ = false;

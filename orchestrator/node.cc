@@ -27,6 +27,8 @@ constexpr milliseconds kCompany{10};
 constexpr std::size_t kMostCommands = 500;
 /// Two, so that one transaction is worked on in the database while the replies of the other are handled here.
 constexpr std::size_t kCommandLanes = 2;
+/// Of command transactions. Nobody's slot waits for one: an endpoint has room again once its peer has answered.
+constexpr milliseconds kCommandPace{9};
 
 Deliver over_http(platform::HttpClient& client, platform::Clock& clock) {
     return [dispatcher = std::make_shared<webhooks::Dispatcher>(client, clock)](
@@ -48,7 +50,8 @@ Node::Node(NodeParts parts, NodeSettings settings)
       dispatch_(parts.deliver ? parts.deliver : over_http(parts.client, parts.clock)),
       commands_(
           parts.database, [this](Tx& tx, const std::vector<Command>& commands) { return applier_.apply(tx, commands); },
-          [this](const std::vector<const Reply*>& replies) { committed(replies); }, kMostCommands, kCommandLanes),
+          [this](const std::vector<const Reply*>& replies) { committed(replies); }, kMostCommands, kCommandLanes,
+          kCommandPace),
       intakes_(
           parts.database, [this](Tx& tx, const std::vector<IntakeItem>& items) { return intake_.enqueue(tx, items); },
           [this](const std::vector<const IntakeReply*>& replies) {

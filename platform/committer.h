@@ -56,10 +56,11 @@ Task<std::vector<std::variant<Reply, std::exception_ptr>>> write_each(Database& 
 
 /// Collects items while a flush is under way and writes what has gathered in the next one; an idle committer flushes at
 /// once. Every submitter is answered only after the commit. Network thread only.
-/// It may have several lanes: each flushes by itself, so that the database works while replies are handled. Items of one
-/// key share a lane, and are written in the order in which they came. Under load a lane begins no transaction sooner
-/// than `kPace` after its last one began: a transaction costs the same round trips for one item as for a hundred.
-/// What PostgreSQL cannot store fails alone.
+/// It may have several lanes: each flushes by itself, so that the database works while replies are handled. Items of
+/// one key share a lane, and are written in the order in which they came. What PostgreSQL cannot store fails alone. A
+/// transaction costs the same round trips for one item as for a hundred, so a lane that had company leaves time for
+/// more, 3 ms from the beginning of one transaction to the next for each that came along, up to `longest_pace`. Who
+/// comes alone never waits.
 template <class Item, class Reply>
 class Committer {
   public:
@@ -67,8 +68,13 @@ class Committer {
     using Committed = std::function<void(const std::vector<const Reply*>&)>;
 
     Committer(Database& database, Flush<Item, Reply> flush, Committed committed = {}, std::size_t most = 500,
-              std::size_t lanes = 1)
-        : database_(database), flush_(std::move(flush)), committed_(std::move(committed)), most_(most), lanes_(lanes) {}
+              std::size_t lanes = 1, std::chrono::milliseconds longest_pace = std::chrono::milliseconds{3})
+        : database_(database),
+          flush_(std::move(flush)),
+          committed_(std::move(committed)),
+          most_(most),
+          longest_pace_(longest_pace),
+          lanes_(lanes) {}
 
     /// Returns the item's reply once it is committed; throws what the transaction threw. `key` chooses its lane.
     Task<Reply> submit(Item item, std::size_t key = 0) {
@@ -93,31 +99,34 @@ class Committer {
         Item item;
         Handler handler;
     };
-    static constexpr std::chrono::milliseconds kPace{3};
-    /// As many need no company.
+    /// As many need no more company.
     static constexpr std::size_t kEnough = 64;
+    /// From the beginning of a transaction of so many items to the next.
+    std::chrono::milliseconds pace(std::size_t items) const {
+        return std::min(std::chrono::milliseconds{3} * static_cast<int>(items > 0 ? items - 1 : 0), longest_pace_);
+    }
     struct Lane {
         std::deque<Entry> waiting;
         bool flushing = false;
-        std::chrono::steady_clock::time_point begun{};
+        /// When the next transaction may begin.
+        std::chrono::steady_clock::time_point next{};
         std::unique_ptr<asio::steady_timer> pause;
     };
 
     void pump(Lane& lane) {
         if (lane.flushing || lane.waiting.empty()) return;
         const auto now = std::chrono::steady_clock::now();
-        if (lane.waiting.size() < kEnough && now < lane.begun + kPace) {
+        if (lane.waiting.size() < kEnough && now < lane.next) {
             if (lane.pause) return;
-            lane.pause = std::make_unique<asio::steady_timer>(lane.waiting.front().handler.get_executor(),
-                                                              lane.begun + kPace);
+            lane.pause = std::make_unique<asio::steady_timer>(lane.waiting.front().handler.get_executor(), lane.next);
             lane.pause->async_wait([this, &lane](boost::system::error_code) {
                 lane.pause.reset();
                 pump(lane);
             });
             return;
         }
-        lane.begun = now;
         const std::size_t count = std::min(lane.waiting.size(), most_);
+        lane.next = now + pace(count);
         std::vector<Item> items;
         std::vector<Handler> handlers;
         items.reserve(count);
@@ -157,6 +166,7 @@ class Committer {
     Flush<Item, Reply> flush_;
     Committed committed_;
     std::size_t most_;
+    std::chrono::milliseconds longest_pace_;
     std::vector<Lane> lanes_;
 };
 

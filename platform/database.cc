@@ -71,11 +71,15 @@ std::string connection_string(const DatabaseSettings& settings) {
     return text;
 }
 
+/// Plans: every statement of ours finds its rows by an index, whatever they are. Planned for each set of parameters, one
+/// that changes a single row spends more time on planning than on the row; and a table that is still small, or was when
+/// it was last analyzed, would be read whole by a plan that is kept until it is large.
 std::string session_settings(const DatabaseSettings& settings, std::string_view scope) {
     const std::string set = "SET " + std::string(scope);
     return set + "statement_timeout = " + std::to_string(settings.statement_timeout.count()) + "; " + set +
            "idle_in_transaction_session_timeout = 5000; " + set + "lock_timeout = 4000; " + set + "timezone = 'UTC'; " +
-           set + "datestyle = 'ISO'; " + set + "bytea_output = 'hex'; " + set + "jit = off";
+           set + "datestyle = 'ISO'; " + set + "bytea_output = 'hex'; " + set + "jit = off; " + set +
+           "plan_cache_mode = force_generic_plan; " + set + "enable_seqscan = off";
 }
 
 }
@@ -133,7 +137,7 @@ class ConnectionTx final : public Tx {
 
     Rows exec(const Statement& statement, const Params& params) override {
         latest_ = statement.name;
-        return reaching(impl_.pq, "sql.", statement.name, [&] { return execute(statement, params); });
+        return reaching(impl_.pq, "sql.", statement.name, [&] { return execute_planned(statement, params); });
     }
 
     Rows run(std::string_view sql, const Params& params) override {
@@ -145,6 +149,28 @@ class ConnectionTx final : public Tx {
     std::string_view latest() const { return latest_; }
 
   private:
+    void plan(const char* mode, const char* seqscan) {
+        const std::string set = impl_.settings.pooled ? "SET LOCAL " : "SET ";
+        work_.exec(set + "plan_cache_mode = " + mode + "; " + set + "enable_seqscan = " + seqscan);
+    }
+
+    Rows execute_planned(const Statement& statement, const Params& params) {
+        if (!statement.planned_each_time) return execute(statement, params);
+        // Where this throws inside a transaction, its rollback takes the setting back as well.
+        plan("force_custom_plan", "on");
+        try {
+            Rows found = execute(statement, params);
+            plan("force_generic_plan", "off");
+            return found;
+        } catch (...) {
+            try {
+                plan("force_generic_plan", "off");
+            } catch (const std::exception&) {  // an aborted transaction, or no connection any more
+            }
+            throw;
+        }
+    }
+
     Rows execute(const Statement& statement, const Params& params) {
         std::vector<const char*> values = pointers(params);
         if (impl_.settings.pooled)

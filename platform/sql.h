@@ -15,10 +15,12 @@
 
 namespace impresario::platform {
 
-/// A SQL text and its name, one for each .sql file. Prepared once per connection unless the pool says otherwise.
+/// A SQL text and its name, one for each .sql file. Prepared once per connection unless the pool says otherwise, with one
+/// plan for all parameters; a file that says `-- plan: for its parameters` is planned each time it runs.
 struct Statement {
     std::string_view name;
     std::string_view text;
+    bool planned_each_time = false;
 };
 
 /// The database cannot be reached, or a connection broke before its transaction could have been committed: nothing

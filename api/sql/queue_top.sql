@@ -1,4 +1,5 @@
 -- The next executions of an organization in the hub's order, over all its lanes.
+-- plan: for its parameters; which filters there are decides which index helps.
 select h.execution_id, t.name, h.priority, h.created_at, h.ready_at, h.score, h.starving, lane_gate($1, t.name), now()
 from workflow_types t cross join lateral ready_executions($1, t.name, $2, now()) h
 where t.organization_id = $1 and ($3::text is null or t.name = $3)

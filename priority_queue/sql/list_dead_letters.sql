@@ -1,3 +1,4 @@
+-- plan: for its parameters; which filters there are decides which index helps.
 select d.execution_id, d.opening, d.organization_id, d.workflow_type, d.reason, d.error, d.fingerprint, d.node, d.attempts,
        d.at, d.resolution, d.resolved_at, d.resolved_by, null, null
 from dead_letters d

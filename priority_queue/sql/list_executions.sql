@@ -1,4 +1,5 @@
 -- A page of an organization's executions, newest first.
+-- plan: for its parameters; which filters there are decides which index helps.
 select @execution_columns@, now()
 from executions e
 where e.organization_id = $1
