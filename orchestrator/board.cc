@@ -392,7 +392,7 @@ std::vector<Board::Lapsed> Board::lapsed(const std::set<domain::NodeId>& alive, 
         const Live& live = live_.at(id);
         const bool gone = !alive.contains(live.node);
         const bool late = live.state == domain::AttemptState::granted && live.granted_at + patience < now;
-        if (gone || late) found.push_back({id, live.attempt, live.fence, live.endpoint, live.lane});
+        if (gone || late) found.push_back({id, live.attempt, live.node, live.fence, live.endpoint, live.lane});
     }
     return found;
 }

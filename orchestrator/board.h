@@ -120,6 +120,7 @@ class Board {
     struct Lapsed {
         domain::ExecutionId execution;
         domain::AttemptId attempt;
+        domain::NodeId node;
         int fence = 0;
         domain::EndpointId endpoint;
         domain::Lane lane;

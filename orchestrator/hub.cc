@@ -174,7 +174,7 @@ std::vector<std::pair<domain::NodeId, std::size_t>> Hub::loads() const {
     constexpr std::size_t kDraining = 1'000'000;
     loads.emplace_back(node_.id(), node_.draining() ? kDraining : board_->sending_at(node_.id()));
     for (const auto& [id, takes] : alive_)
-        if (takes && id != node_.id()) loads.emplace_back(id, board_->sending_at(id));
+        if (takes && id != node_.id() && !silent_.contains(id)) loads.emplace_back(id, board_->sending_at(id));
     return loads;
 }
 

@@ -141,6 +141,8 @@ class Hub {
     /// Nodes that are there; true: takes new work.
     std::map<domain::NodeId, bool> alive_;
     std::chrono::steady_clock::time_point alive_read_at_{};
+    /// Nodes that have left a grant lying, and since when they have to be heard of again before they are given more.
+    std::map<domain::NodeId, domain::TimePoint> silent_;
     std::chrono::steady_clock::time_point scanned_at_{};
     /// The last time out of the database's reach, as the scheduler's row says (protocol R9).
     std::optional<Outage> outage_;

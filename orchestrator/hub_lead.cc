@@ -27,6 +27,7 @@ void Hub::step_down(const char* why) {
     unsettled_.clear();
     status_asked_.clear();
     doubted_.clear();
+    silent_.clear();
 }
 
 Task<bool> Hub::try_lead() {
@@ -162,15 +163,18 @@ Task<void> Hub::keep_lead() {
     }
 }
 
-/// A node that seems to have gone is not believed to be there, but given nothing either until that is certain.
+/// A node that seems to have gone is given nothing, though it is believed to be there until that is certain.
 void Hub::see_alive(const std::vector<NodeSeen>& nodes) {
     alive_.clear();
     const auto now = steady_clock::now();
     for (const auto& each : nodes) {
         if (presence_.gone(each.node, each.session, each.session_missing, now)) continue;
         alive_[each.node] = each.takes_work && !each.session_missing;
+        const auto silent = silent_.find(each.node);
+        if (silent != silent_.end() && each.heartbeat_at > silent->second) silent_.erase(silent);
     }
     alive_[node_.id()] = !node_.draining();
+    std::erase_if(silent_, [&](const auto& each) { return !alive_.contains(each.first); });
     alive_read_at_ = now;
 }
 

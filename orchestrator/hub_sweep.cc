@@ -218,6 +218,8 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
             for (const auto& [id, takes] : alive_) alive.insert(id);
             for (const auto& lapsed : board_->lapsed(alive, now, settings_.grant_patience)) {
                 const auto* type = board_->catalogue()->find(lapsed.lane);
+                // With nothing under way it would be the first to be given the same again.
+                silent_[lapsed.node] = now;
                 commands.push_back(node_.command(
                     lapsed.execution,
                     LeaseLost{lapsed.attempt, lapsed.fence, type && type->repeats_safely(lapsed.endpoint)}));

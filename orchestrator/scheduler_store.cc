@@ -99,6 +99,7 @@ std::vector<NodeSeen> SchedulerStore::alive(Tx& tx) const {
         each.takes_work = row.view() == "delivering";
         each.session = static_cast<int>(row.maybe_integer().value_or(0));
         each.session_missing = row.flag();
+        each.heartbeat_at = row.time();
         alive.push_back(each);
     }
     return alive;

@@ -49,6 +49,7 @@ struct NodeSeen {
     bool takes_work = false;
     int session = 0;
     bool session_missing = false;
+    domain::TimePoint heartbeat_at;
 };
 
 struct NodeView {

@@ -185,8 +185,9 @@ std::vector<Entry> QueueStore::load_level(Tx& tx, const domain::Lane& lane, cons
             std::tie(row.created_at, id) > std::tie(refill.after_created_at, refill.after_id))
             entries.push_back({id, row.priority, row.created_at, row.ready_at.value_or(row.created_at),
                                row.concurrency_key, row.last_seq, false});
-    std::sort(entries.begin(), entries.end(),
-              [](const Entry& a, const Entry& b) { return std::tie(a.created_at, a.id) < std::tie(b.created_at, b.id); });
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+        return std::tie(a.created_at, a.id) < std::tie(b.created_at, b.id);
+    });
     if (entries.size() > refill.count) entries.resize(refill.count);
     return entries;
 }
@@ -314,8 +315,9 @@ namespace impresario::resource_manager {
 
 void UsageStore::record(Tx& tx, const std::vector<UsageRecord>& usage) const {
     for (const auto& each : usage)
-        Transaction::of(tx).change(
-            [each](Tables& t, Auditor*) { t.usage.emplace(std::pair{each.execution, each.usage_id}, each); });
+        Transaction::of(tx).change([each](Tables& t, Auditor*) {
+            t.usage.emplace(std::pair{each.execution, each.usage_id}, each);
+        });
 }
 
 }
@@ -496,11 +498,13 @@ TimePoint SchedulerStore::fence(Tx& tx, std::int64_t epoch, const domain::NodeId
 
 int SchedulerStore::heartbeat(Tx& tx, const domain::NodeId& node, const std::string&, bool draining, int backend_pid,
                               int lease_seconds) const {
-    const auto until = Transaction::of(tx).real_now() + std::chrono::seconds{lease_seconds};
+    const auto now = Transaction::of(tx).real_now();
+    const auto until = now + std::chrono::seconds{lease_seconds};
     Transaction::of(tx).change([=](Tables& t, Auditor*) {
         auto& row = t.nodes[node];
         row.draining = draining;
         row.session = backend_pid;
+        row.heartbeat_at = now;
         row.lease_until = until;
     });
     return kHubVersion;
@@ -523,7 +527,7 @@ std::vector<NodeSeen> SchedulerStore::alive(Tx& tx) const {
     for (const auto& [id, row] : tables(tx).nodes)
         if (row.lease_until > Transaction::of(tx).real_now())
             alive.push_back({id, !row.draining, row.session,
-                             row.session != 0 && !tables(tx).sessions.contains(row.session)});
+                             row.session != 0 && !tables(tx).sessions.contains(row.session), row.heartbeat_at});
     return alive;
 }
 

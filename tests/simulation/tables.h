@@ -36,6 +36,7 @@ struct Letter {
 struct NodeRow {
     bool draining = false;
     int session = 0;
+    domain::TimePoint heartbeat_at;
     domain::TimePoint lease_until;
     int seq = 0;
 };
