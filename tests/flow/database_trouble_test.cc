@@ -3,32 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/hub.h"
+#include "tests/support/prompt.h"
 #include "tests/support/sql_proxy.h"
 
 namespace impresario::testing {
 namespace {
 
-using platform::Tx;
 using std::chrono::milliseconds;
-
-/// Somebody at a prompt, with a transaction of his own.
-class Prompt {
-  public:
-    explicit Prompt(const TestDatabase& database) {
-        platform::DatabaseSettings settings;
-        settings.url = database.url();
-        settings.application_name = "prompt";
-        connection_ = std::make_unique<platform::Connection>(settings, nullptr);
-        // He has gone for a coffee.
-        run("set idle_in_transaction_session_timeout = 0");
-    }
-    void run(const std::string& sql) {
-        connection_->autocommit([&](Tx& tx) { tx.run(sql); });
-    }
-
-  private:
-    std::unique_ptr<platform::Connection> connection_;
-};
 
 Behaviour done() { return Behaviour{200, R"({"status":"completed","result_data":1})"}; }
 
