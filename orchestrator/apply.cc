@@ -65,6 +65,7 @@ void Applier::write(Tx& tx, std::vector<Decision>& decisions) const {
     const priority_queue::QueueStore queue;
     const webhooks::AttemptStore attempts;
     std::map<ExecutionId, const domain::Execution*> rows;
+    priority_queue::Columns columns;
     std::vector<domain::Event> events;
     std::vector<webhooks::ClosedAttempt> closed;
     std::vector<webhooks::ClosedAttempt> amended;
@@ -78,7 +79,10 @@ void Applier::write(Tx& tx, std::vector<Decision>& decisions) const {
     };
 
     for (auto& decision : decisions) {
-        if (decision.changed) rows[decision.after.id] = &decision.after;
+        if (decision.changed) {
+            rows[decision.after.id] = &decision.after;
+            columns |= decision.columns;
+        }
         move_into(decision.events, events);
         move_into(decision.closed, closed);
         move_into(decision.amended, amended);
@@ -91,7 +95,7 @@ void Applier::write(Tx& tx, std::vector<Decision>& decisions) const {
 
     std::vector<const domain::Execution*> changed;
     for (const auto& [id, row] : rows) changed.push_back(row);
-    queue.write(tx, changed);
+    queue.write(tx, changed, columns);
     journal::EventStore().append(tx, events, node_);
     attempts.close(tx, closed);
     attempts.amend(tx, amended);
@@ -190,6 +194,7 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
                 known.cost = amended.attempt.cost;
             }
             if (decision.changed) {
+                decision.columns = priority_queue::changed_columns(row->second, decision.after);
                 row->second = decision.after;
                 reply.after = decision.after;
             }
@@ -273,6 +278,7 @@ Reply Applier::settle_parents(Tx& tx, std::set<ExecutionId> parents) const {
                         orphan.execution, {orphan.execution.id, Cancel{"hub", "its parent has ended"}, 0.5, {}, {}},
                         circumstances);
                     if (!cancelled.changed) continue;
+                    cancelled.columns = priority_queue::changed_columns(orphan.execution, cancelled.after);
                     if (cancelled.cancelled_peer) reply.cancelled_peers.push_back(*cancelled.cancelled_peer);
                     if (cancelled.after.open_children > 0) next.insert(orphan.execution.id);
                     reply.others.push_back(cancelled.after);
@@ -284,6 +290,7 @@ Reply Applier::settle_parents(Tx& tx, std::set<ExecutionId> parents) const {
             }
             Decision decision = decide_parent(parent.execution, children, own[parent.execution.id], circumstances);
             if (!decision.changed) continue;
+            decision.columns = priority_queue::changed_columns(parent.execution, decision.after);
             reply.others.push_back(decision.after);
             if (decision.ended && decision.after.parent) next.insert(*decision.after.parent);
             settled.push_back(std::move(decision));

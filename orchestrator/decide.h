@@ -36,6 +36,8 @@ struct Decision {
     /// The row afterwards; compare `changed`.
     domain::Execution after;
     bool changed = false;
+    /// In which columns `after` may differ from the row in the table; whoever has that row says so.
+    priority_queue::Columns columns = priority_queue::every_column();
     std::vector<domain::Event> events;
     std::vector<webhooks::ClosedAttempt> closed;
     std::vector<webhooks::ClosedAttempt> amended;

@@ -326,6 +326,7 @@ std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks,
             decision = decide_gate(found.execution, picks[i].gate, found.now);
         }
         if (decision) {
+            decision->columns = priority_queue::changed_columns(found.execution, decision->after);
             found.execution = decision->after;
             decisions.push_back(std::move(*decision));
         }

@@ -201,62 +201,10 @@ std::vector<ClaimableExecution> QueueStore::granted_to(Tx& tx, const domain::Nod
     return without_foreign(read_claimable(tx.exec(sql::granted_to, Params().add(node))));
 }
 
-void QueueStore::write(Tx& tx, const std::vector<const Execution*>& executions) const {
-    if (executions.empty()) return;
-    std::array<SqlArray, 34> a;
-    for (const Execution* each : executions) {
-        const Execution& e = *each;
-        const auto* attempt = e.attempt ? &*e.attempt : nullptr;
-        a[0].add(e.id);
-        a[1].add(domain::name(e.status));
-        a[2].add(e.priority);
-        a[3].add(e.scheduled_at);
-        a[4].add(e.ready);
-        a[5].add(e.ready_at);
-        a[6].add(e.due_at);
-        a[7].add(e.started_at);
-        a[8].add(e.completed_at);
-        a[9].add(e.timeout_at);
-        a[10].add(e.retry_count);
-        a[11].add(e.max_retries);
-        a[12].add(e.attempts);
-        if (attempt) {
-            a[13].add(attempt->id);
-            a[14].add(domain::name(attempt->state));
-            a[15].add(attempt->node);
-            if (attempt->state == domain::AttemptState::granted) {
-                a[16].add(attempt->node);
-            } else {
-                a[16].null();
-            }
-            a[17].add(attempt->fence);
-            a[18].add(attempt->lease_until);
-            a[19].add(attempt->granted_at);
-            a[20].add(attempt->accepted_at);
-            a[21].add(attempt->endpoint);
-            a[22].add(attempt->deliveries);
-            a[33].add(attempt->cost);
-        } else {
-            for (const std::size_t i : {13U, 14U, 15U, 16U}) a[i].null();
-            a[17].add(0);
-            for (const std::size_t i : {18U, 19U, 20U, 21U}) a[i].null();
-            a[22].add(0);
-            a[33].null();
-        }
-        a[23].add(e.opening);
-        a[24].add(e.last_seq);
-        a[25].add(e.open_children);
-        a[26].add_or_null(e.gate ? platform::gate_json(*e.gate) : std::string{});
-        a[27].add(e.gate_since);
-        a[28].add_or_null(e.reason);
-        a[29].add(e.duration_ms);
-        a[30].add(e.cost);
-        a[31].add(e.items_processed);
-        a[32].add_or_null(e.progress);
-    }
-    Params params;
-    for (auto& array : a) params.add(std::move(array));
-    tx.exec(sql::write_executions, params);
+void QueueStore::write(Tx& tx, const std::vector<const Execution*>& executions, const Columns& columns) const {
+    if (executions.empty() || columns.none()) return;
+    const auto write = write_columns(columns);
+    tx.exec(write.statement, column_values(write.columns, executions));
 }
 
 void QueueStore::write_results(Tx& tx, const std::vector<ResultRecord>& results) const {

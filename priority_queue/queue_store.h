@@ -8,6 +8,7 @@
 
 #include "domain/execution.h"
 #include "platform/sql.h"
+#include "priority_queue/columns.h"
 #include "priority_queue/order.h"
 
 namespace impresario::priority_queue {
@@ -93,8 +94,10 @@ class QueueStore {
     std::vector<LockedExecution> sent_by(platform::Tx& tx, const domain::NodeId& node) const;
     std::vector<ClaimableExecution> granted_to(platform::Tx& tx, const domain::NodeId& node) const;
 
-    /// Writes rows that this transaction has locked. `granted_to` is set for attempts in state granted.
-    void write(platform::Tx& tx, const std::vector<const domain::Execution*>& executions) const;
+    /// Writes rows that this transaction has locked, in one statement: of each at least the `columns` in which it
+    /// differs from what is in the table. `granted_to` is set for attempts in state granted.
+    void write(platform::Tx& tx, const std::vector<const domain::Execution*>& executions,
+               const Columns& columns = every_column()) const;
     void write_results(platform::Tx& tx, const std::vector<ResultRecord>& results) const;
     void write_input(platform::Tx& tx, const domain::ExecutionId& id, const std::string& input) const;
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <random>
 
 #include "platform/id_source.h"
@@ -128,6 +129,78 @@ TEST_F(QueueStoreTest, WritesBackWhatItRead) {
         EXPECT_EQ(queue_.payload(tx, e.id).input, R"({"n":1.50})") << "payloads keep their bytes";
         EXPECT_EQ(queue_.granted_to(tx, attempt.node).size(), 1U);
     });
+}
+
+// A transition writes the columns that it changes and no others: each of them alone, there and back.
+TEST_F(QueueStoreTest, WritesOnlyTheColumnsThatDiffer) {
+    using domain::Execution;
+    const TimePoint at = *domain::parse_time("2026-11-27T12:00:00Z");
+    const TimePoint later = at + std::chrono::microseconds{1'000'001};
+    auto made = waiting(at, 70, at);
+    database_.transact([&](Tx& tx) { queue_.insert(tx, {made}); });
+    Execution sent = made.execution;
+    sent.status = domain::Status::dispatching;
+    sent.ready = false;
+    sent.ready_at.reset();
+    sent.attempts = 1;
+    sent.timeout_at = later;
+    sent.started_at = at;
+    sent.attempt.emplace();
+    sent.attempt->id = ids_.make<domain::AttemptId>(at);
+    sent.attempt->number = 1;
+    sent.attempt->state = domain::AttemptState::sending;
+    sent.attempt->node = ids_.make<domain::NodeId>(at);
+    sent.attempt->endpoint = ids_.make<domain::EndpointId>(at);
+    sent.attempt->lease_until = later;
+    sent.attempt->granted_at = at;
+    sent.attempt->deliveries = 1;
+
+    using Change = std::function<void(Execution&)>;
+    const std::vector<std::pair<std::size_t, Change>> changes = {
+        {1, [](Execution& e) { e.priority = 71; }},
+        {1, [&](Execution& e) { e.scheduled_at = later; }},
+        {1, [&](Execution& e) { e.due_at = later; }},
+        {1, [&](Execution& e) { e.started_at = later; }},
+        {1, [](Execution& e) { e.timeout_at.reset(); }},
+        {1, [](Execution& e) { e.retry_count = 2; }},
+        {1, [](Execution& e) { e.max_retries = 9; }},
+        {1, [](Execution& e) { e.attempts = 2; }},
+        {1, [&](Execution& e) { e.attempt->id = ids_.make<domain::AttemptId>(later); }},
+        {2, [](Execution& e) { e.attempt->state = domain::AttemptState::granted; }},
+        {1, [](Execution& e) { e.attempt->fence = 3; }},
+        {1, [&](Execution& e) { e.attempt->lease_until = later + std::chrono::seconds{1}; }},
+        {1, [&](Execution& e) { e.attempt->granted_at = later; }},
+        {1, [&](Execution& e) { e.attempt->accepted_at = later; }},
+        {1, [&](Execution& e) { e.attempt->endpoint = ids_.make<domain::EndpointId>(later); }},
+        {1, [](Execution& e) { e.attempt->deliveries = 2; }},
+        {1, [](Execution& e) { e.attempt->cost = domain::MicroUsd{5}; }},
+        {1, [](Execution& e) { e.opening = 2; }},
+        {1, [](Execution& e) { e.last_seq = 7; }},
+        {1, [](Execution& e) { e.open_children = 2; }},
+        {1, [&](Execution& e) { e.gate_since = later; }},
+        {1, [](Execution& e) { e.reason = "a \"quoted\" reason, {so} \\ é"; }},
+        {1, [](Execution& e) { e.duration_ms = 12; }},
+        {1, [](Execution& e) { e.cost = domain::MicroUsd{7}; }},
+        {1, [](Execution& e) { e.items_processed = 3; }},
+        {1, [](Execution& e) { e.progress = R"({"done":1})"; }},
+        {7, [](Execution& e) { e.attempt.reset(); }},
+    };
+    database_.transact([&](Tx& tx) { queue_.write(tx, {&sent}, changed_columns(made.execution, sent)); });
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+        Execution after = sent;
+        changes[i].second(after);
+        const auto columns = changed_columns(sent, after);
+        EXPECT_EQ(columns.count(), changes[i].first) << "change " << i << ": " << columns;
+        database_.transact([&](Tx& tx) {
+            queue_.write(tx, {&after}, columns);
+            const auto there = queue_.read(tx, {after.id}).at(0).execution;
+            EXPECT_TRUE(changed_columns(there, after).none())
+                << "change " << i << ": " << changed_columns(there, after);
+            queue_.write(tx, {&sent}, columns);
+            const auto back = queue_.read(tx, {after.id}).at(0).execution;
+            EXPECT_TRUE(changed_columns(back, sent).none()) << "change " << i << ": " << changed_columns(back, sent);
+        });
+    }
 }
 
 // Claims leave out what another transaction holds instead of waiting for it.

@@ -114,7 +114,9 @@ void Auditor::decided(const Execution& row, const Command& command, const orches
 
 void Auditor::check_moves(const Execution& row, const Command& command, const Decision& decision) {
     const auto& after = decision.after;
-    const auto moved = [&](const std::string& what) { fail("P3", row.id, what + ": " + shown(row) + " -> " + shown(after)); };
+    const auto moved = [&](const std::string& what) {
+        fail("P3", row.id, what + ": " + shown(row) + " -> " + shown(after));
+    };
     if (terminal(row.status)) {
         const bool may = row.status == Status::dead || row.status == Status::failed;
         if (after.status == row.status) {
@@ -151,7 +153,8 @@ void Auditor::check_fences(const Execution& row, const Command& command, const D
         fail("P2", row.id, "its fence went back");
     const auto fenced = [&](const char* what) {
         if (!same_but_seq(row, after))
-            fail("P2", row.id, std::string(what) + " of a fenced node changes it: " + shown(row) + " -> " + shown(after));
+            fail("P2", row.id,
+                 std::string(what) + " of a fenced node changes it: " + shown(row) + " -> " + shown(after));
     };
     const auto live = [&](const domain::AttemptId& attempt) { return row.attempt && row.attempt->id == attempt; };
     if (const auto* begun = std::get_if<orchestrator::SendingBegun>(&command.happening)) {
@@ -165,8 +168,8 @@ void Auditor::check_fences(const Execution& row, const Command& command, const D
         // A result in an answer is worth what a callback is; who was taken for dead may still tell what others wait
         // to learn.
         const bool told = live(report->attempt) &&
-                          (row.attempt->fence == report->fence || (row.attempt->state == AttemptState::unknown &&
-                                                                   row.attempt->fence == report->fence + 1));
+                          (row.attempt->fence == report->fence ||
+                           (row.attempt->state == AttemptState::unknown && row.attempt->fence == report->fence + 1));
         if (!told && !std::holds_alternative<webhooks::Done>(report->outcome)) fenced("the delivery");
     }
 }
@@ -187,8 +190,9 @@ void Auditor::check_retries(const Execution& row, const orchestrator::Circumstan
         const auto most = Duration{static_cast<std::int64_t>(static_cast<double>(base.count()) * 1.4001)};
         // A peer may ask for more than the policy's wait; those of this world ask for 8 s at most.
         if (!again_at_once && (wait < least || wait > std::max<Duration>(most, seconds{8})))
-            fail("retry", row.id, "waits " + domain::human(wait) + " after failure " + std::to_string(after.retry_count) +
-                                      " instead of " + domain::human(least) + " to " + domain::human(most));
+            fail("retry", row.id,
+                 "waits " + domain::human(wait) + " after failure " + std::to_string(after.retry_count) +
+                     " instead of " + domain::human(least) + " to " + domain::human(most));
     }
     static const std::set<std::string> spent{"attempts_exhausted", "timeout", "lost"};
     if (after.status == Status::dead && decision.ended && spent.contains(after.reason)) {
@@ -214,12 +218,15 @@ void Auditor::inserted(const Execution& row) {
                 other.child_ordinal == row.child_ordinal)
                 fail("constraint", row.id, "a second child of the same attempt");
     if (world_.traced())
-        world_.tell("  " + short_id(row.id) + " " + row.lane.workflow_type + " priority " + std::to_string(row.priority) +
-                    (row.concurrency_key.empty() ? "" : " key " + row.concurrency_key) + ": " + shown(row));
+        world_.tell("  " + short_id(row.id) + " " + row.lane.workflow_type + " priority " +
+                    std::to_string(row.priority) + (row.concurrency_key.empty() ? "" : " key " + row.concurrency_key) +
+                    ": " + shown(row));
 }
 
-void Auditor::written(const Execution& before, const Execution& after) {
+void Auditor::written(const Execution& before, const Execution& after, const priority_queue::Columns& columns) {
     changed_.insert(after.id);
+    if ((priority_queue::changed_columns(before, after) & ~columns).any())
+        fail("P1", after.id, "a change that is not written: " + shown(before) + " -> " + shown(after));
     if (after.last_seq < before.last_seq) fail("P8", after.id, "its numbers went back");
     if (after.opening < before.opening || after.attempts < before.attempts)
         fail("P3", after.id, "its counts went back");
@@ -294,7 +301,8 @@ void Auditor::event(const domain::Event& event) {
         if (stream.open) fail("P3", id, "reopened without having ended");
         stream.open = true;
     }
-    if (world_.traced()) world_.tell("    " + short_id(id) + " #" + std::to_string(event.seq) + " " + event.type + " " + event.payload);
+    if (world_.traced())
+        world_.tell("    " + short_id(id) + " #" + std::to_string(event.seq) + " " + event.type + " " + event.payload);
 }
 
 void Auditor::leads(std::int64_t before, std::int64_t epoch, const domain::NodeId& node) {
@@ -313,10 +321,10 @@ void Auditor::commit() {
         history.versions.push_back(row);
         const auto& stream = streams_[id];
         if (stream.seq != row.last_seq)
-            fail("P8", id, "the row is at event " + std::to_string(row.last_seq) + ", its stream at " +
-                               std::to_string(stream.seq));
-        if (stream.open == terminal(row.status))
-            fail("P3", id, "its events and its status disagree: " + shown(row));
+            fail("P8", id,
+                 "the row is at event " + std::to_string(row.last_seq) + ", its stream at " +
+                     std::to_string(stream.seq));
+        if (stream.open == terminal(row.status)) fail("P3", id, "its events and its status disagree: " + shown(row));
     }
     changed_.clear();
 }
@@ -445,7 +453,8 @@ void Auditor::compare(Process& scheduler, const orchestrator::Board& board) {
         const auto differ = [&](const char* promise, const char* what) {
             fail(promise, id, std::string(what) + " for " + domain::human(patience) + ": " + shown(row));
         };
-        if (row.claimable() && !row.awaits_decision() && !waits) differ("P7", "ready, and the scheduler has not known it");
+        if (row.claimable() && !row.awaits_decision() && !waits)
+            differ("P7", "ready, and the scheduler has not known it");
         if (waits && !row.claimable()) differ("P6", "waits in memory, though it does not in the table,");
         if (waits && order->seq_of(id) != row.last_seq) differ("P6", "known as it was before its last change");
         if (row.holds_slot() && !runs) differ("slots", "holds a slot that the scheduler has not counted");
@@ -467,8 +476,9 @@ void Auditor::started(const ExecutionId& execution, const domain::AttemptId& att
                       const domain::EndpointId& endpoint) {
     auto& at = starts_[attempt];
     if (!at.empty())
-        fail("P2", execution, at.contains(endpoint) ? "the same attempt was started twice"
-                                                    : "the same attempt was started at two endpoints");
+        fail("P2", execution,
+             at.contains(endpoint) ? "the same attempt was started twice"
+                                   : "the same attempt was started at two endpoints");
     at.insert(endpoint);
 }
 
@@ -483,7 +493,8 @@ void Auditor::answered(const ExecutionId& execution, const domain::AttemptId& at
     if (closed == world_.tables().attempts.end() || closed->second.callback_sha256 != sha)
         return fail("P3", execution, "a callback was answered with yes and is not recorded: " + body);
     const auto [word, first] = taken_words_.try_emplace(attempt, body);
-    if (!first && word->second != body) fail("P3", execution, "two callbacks that contradict each other were both taken");
+    if (!first && word->second != body)
+        fail("P3", execution, "two callbacks that contradict each other were both taken");
     const bool replayed = answer.body.find("\"replayed\":true") != std::string::npos;
     (void)replayed;
 }
@@ -503,8 +514,9 @@ void Auditor::end() {
         for (auto at = t.usage.lower_bound({id, ""}); at != t.usage.end() && at->first.first == id; ++at)
             spent += at->second.cost ? at->second.cost->value : 0;
         if (spent != (row.cost ? row.cost->value : 0))
-            fail("cost", id, "cost " + std::to_string(row.cost ? row.cost->value : 0) + ", of which " +
-                                 std::to_string(spent) + " is booked");
+            fail("cost", id,
+                 "cost " + std::to_string(row.cost ? row.cost->value : 0) + ", of which " + std::to_string(spent) +
+                     " is booked");
     }
     if (!granted_slots_.empty()) fail("slots", *granted_slots_.begin(), "has ended and holds a slot");
     if (auto* leader = world_.leader(); leader && leader->hub().board()) {

@@ -31,7 +31,8 @@ class Auditor {
     // What a transaction writes, in its order.
     void begin(const Transaction& tx);
     void inserted(const domain::Execution& row);
-    void written(const domain::Execution& before, const domain::Execution& after);
+    void written(const domain::Execution& before, const domain::Execution& after,
+                 const priority_queue::Columns& columns);
     void closed(const webhooks::ClosedAttempt& attempt);
     void result(const priority_queue::ResultRecord& result);
     void event(const domain::Event& event);

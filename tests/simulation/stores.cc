@@ -112,16 +112,16 @@ std::vector<ClaimableExecution> QueueStore::granted_to(Tx& tx, const domain::Nod
     return claimable;
 }
 
-void QueueStore::write(Tx& tx, const std::vector<const Execution*>& executions) const {
+void QueueStore::write(Tx& tx, const std::vector<const Execution*>& executions, const Columns& columns) const {
     auto& transaction = Transaction::of(tx);
     for (const auto* each : executions)
         if (const auto found = tables(tx).poisoned.find(each->id);
             found != tables(tx).poisoned.end() && found->second > transaction.real_now())
             throw StatementRefused("invalid byte sequence for encoding \"UTF8\"", "22021");
     for (const auto* each : executions) {
-        transaction.change([row = *each](Tables& t, Auditor* auditor) {
+        transaction.change([row = *each, columns](Tables& t, Auditor* auditor) {
             auto& before = t.executions.at(row.id);
-            if (auditor) auditor->written(before, row);
+            if (auditor) auditor->written(before, row, columns);
             before = row;
         });
     }
