@@ -11,7 +11,7 @@ std::string_view explain(MoneyError error) {
         case MoneyError::negative:
             return "must not be negative";
         case MoneyError::too_large:
-            return "is more than 1000000000000 USD";
+            return "is more than 999999999999.999999 USD";
     }
     return "";
 }

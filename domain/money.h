@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -15,12 +16,18 @@ namespace impresario::domain {
 struct MicroUsd {
     std::int64_t value = 0;
     friend auto operator<=>(const MicroUsd&, const MicroUsd&) = default;
-    friend MicroUsd operator+(MicroUsd a, MicroUsd b) { return {a.value + b.value}; }
+    /// Stays at the most that fits instead of overflowing.
+    friend MicroUsd operator+(MicroUsd a, MicroUsd b) {
+        std::int64_t sum = 0;
+        if (__builtin_add_overflow(a.value, b.value, &sum))
+            sum = a.value > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+        return {sum};
+    }
     friend MicroUsd operator-(MicroUsd a, MicroUsd b) { return {a.value - b.value}; }
 };
 
-/// The most one amount may be: a million million dollars. Sums of a million such amounts still fit.
-inline constexpr MicroUsd kMostMoney{1'000'000'000'000'000'000};
+/// The most one amount may be, and the sum of those in one request: what PostgreSQL's numeric(18, 6) holds.
+inline constexpr MicroUsd kMostMoney{999'999'999'999'999'999};
 
 struct ParsedMoney {
     MicroUsd amount;

@@ -1,5 +1,6 @@
 #include "domain/time.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace impresario::domain {
@@ -17,6 +18,7 @@ TimePoint saturating_add(TimePoint at, Duration by) {
 }
 
 std::string rfc3339(TimePoint at) {
+    at = std::clamp(at, kFirstTime, kLastTime);
     const auto day = floor<days>(at);
     const std::chrono::year_month_day date{day};
     const std::chrono::hh_mm_ss<Duration> clock{at - day};
@@ -49,8 +51,6 @@ bool take(std::string_view& text, char expected) {
 }
 
 std::optional<TimePoint> parse_time(std::string_view text) {
-    if (text == "infinity") return TimePoint::max();
-    if (text == "-infinity") return TimePoint::min();
     const auto year = digits(text, 4);
     if (!year || !take(text, '-')) return std::nullopt;
     const auto month = digits(text, 2);
@@ -99,8 +99,10 @@ std::optional<TimePoint> parse_time(std::string_view text) {
     const std::chrono::year_month_day date{std::chrono::year{*year}, std::chrono::month(static_cast<unsigned>(*month)),
                                            std::chrono::day(static_cast<unsigned>(*day))};
     if (!date.ok()) return std::nullopt;
-    return TimePoint{std::chrono::sys_days{date}} + hours{*hour} + minutes{*minute} + seconds{*second} +
-           Duration{fraction} - offset;
+    const TimePoint at = TimePoint{std::chrono::sys_days{date}} + hours{*hour} + minutes{*minute} + seconds{*second} +
+                         Duration{fraction} - offset;
+    if (at < kFirstTime || at > kLastTime) return std::nullopt;
+    return at;
 }
 
 std::string human(Duration length) {

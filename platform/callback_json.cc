@@ -13,6 +13,9 @@ using domain::CallbackStatus;
 
 namespace {
 
+/// Of one count: a thousand of them still add up in a bigint.
+constexpr std::int64_t kMostCount = 9'000'000'000'000'000;
+
 /// Reads fields one after the other and keeps the first fault.
 class Reader {
   public:
@@ -34,11 +37,15 @@ class Reader {
             // JavaScript clocks give fractions of a millisecond: take the whole part.
             double real = 0;
             std::from_chars(value->data(), value->data() + value->size(), real);
-            if (!std::isfinite(real) || std::fabs(real) > 9e15) {
+            if (!std::isfinite(real) || std::fabs(real) > static_cast<double>(kMostCount)) {
                 wrong(pointer, "is out of range");
                 return std::nullopt;
             }
             whole = static_cast<std::int64_t>(real);
+        }
+        if (whole > kMostCount) {
+            wrong(pointer, "is out of range");
+            return std::nullopt;
         }
         if (whole < 0) {
             wrong(pointer, "must not be negative");
@@ -156,6 +163,10 @@ domain::Result<Callback, CallbackFault> parse_callback(std::string_view body) {
             callback.usage.push_back(std::move(used));
         }
         if (callback.usage.size() > 1000) reader.wrong("/usage", "has more than 1000 entries");
+        domain::MicroUsd sum;
+        for (const auto& each : callback.usage) sum = sum + each.cost.value_or(domain::MicroUsd{});
+        if (sum > domain::kMostMoney)
+            reader.wrong("/usage", "costs together more than " + domain::decimal(domain::kMostMoney) + " USD");
     }
     callback.progress = raw(json_member(text, "progress"));
     callback.peer_reference = short_string(json_member(text, "peer_reference"), 200);

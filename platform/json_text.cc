@@ -243,9 +243,16 @@ class Scanner {
             if (run_of_digits() == 0) return fail(JsonFault::Kind::syntax, "a digit is missing in the exponent");
         }
         const auto token = text_.substr(start, at_ - start);
-        // What no double holds, hardly a JSON library reads back; and numeric would write 1E100000 out in full.
+        // What no double holds, hardly a JSON library reads back; and numeric would write 1E100000 out in full. A zero
+        // fits a double whatever its exponent, and its places do not fit numeric.
         bool outsize = token.size() > 400;
-        if (!outsize && (token.size() > 300 || token.find_first_of("eE") != std::string_view::npos)) {
+        const auto e = token.find_first_of("eE");
+        if (!outsize && e != std::string_view::npos) {
+            auto exponent = token.substr(e + 1);
+            while (!exponent.empty() && (exponent.front() < '1' || exponent.front() > '9')) exponent.remove_prefix(1);
+            outsize = exponent.size() > 3;
+        }
+        if (!outsize && (token.size() > 300 || e != std::string_view::npos)) {
             double value = 0;
             outsize =
                 std::from_chars(token.data(), token.data() + token.size(), value).ec == std::errc::result_out_of_range;

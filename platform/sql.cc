@@ -60,8 +60,13 @@ double RowReader::real() {
 }
 
 domain::TimePoint RowReader::time() {
-    const auto at = domain::parse_time(view());
-    return at ? *at : domain::TimePoint{};
+    const auto text = view();
+    if (const auto at = domain::parse_time(text)) return *at;
+    // What SQL callers may write and RFC 3339 cannot: never, and long ago.
+    if (text == "-infinity" || text.ends_with(" BC")) return domain::kFirstTime;
+    const auto year = text.find('-');
+    if (text == "infinity" || (year != std::string_view::npos && year > 4)) return domain::kNever;
+    return {};
 }
 
 std::string RowReader::bytes() {

@@ -170,6 +170,7 @@ class RowReader {
     int small() { return static_cast<int>(integer()); }
     double real();
     bool flag() { return view() == "t"; }
+    /// Beyond the year 9999 it is kNever, before the year 1 kFirstTime.
     domain::TimePoint time();
     template <class IdType>
     IdType id() {

@@ -23,6 +23,16 @@ json seconds_json(Duration length) {
     return to_seconds(length);
 }
 
+/// A whole number that fits an `integer` column; nullopt for what is none or lies far outside.
+std::optional<int> small(const json& value) {
+    if (!value.is_number_integer()) return std::nullopt;
+    // What is read as unsigned would turn negative on its way through a signed number.
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() > 1'000'000'000) return std::nullopt;
+    const auto number = value.get<std::int64_t>();
+    if (number < -1'000'000'000 || number > 1'000'000'000) return std::nullopt;
+    return static_cast<int>(number);
+}
+
 /// Reads members by name, notes what is wrong, and at the end what nobody asked for.
 class Members {
   public:
@@ -61,11 +71,10 @@ class Members {
     }
     void whole(const char* name, int& into) {
         if (const json* value = find(name)) {
-            if (value->is_number_integer() && value->get<std::int64_t>() >= -1'000'000'000 &&
-                value->get<std::int64_t>() <= 1'000'000'000) {
-                into = value->get<int>();
+            if (const auto number = small(*value)) {
+                into = *number;
             } else {
-                wrong(name, "must be a whole number");
+                wrong(name, "must be a whole number from -1000000000 to 1000000000");
             }
         }
     }
@@ -256,8 +265,7 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
         type.unknown_statuses.clear();
         if (!statuses->is_array()) members.wrong("unknown_statuses", "must be an array of statuses");
         if (statuses->is_array())
-            for (const auto& status : *statuses)
-                type.unknown_statuses.push_back(status.is_number_integer() ? status.get<int>() : 0);
+            for (const auto& status : *statuses) type.unknown_statuses.push_back(small(status).value_or(0));
     }
     if (members.has("cost_estimate_usd")) type.cost_estimate = money(text, "/cost_estimate_usd", faults);
     if (const json* calls = members.find("call_estimates")) {

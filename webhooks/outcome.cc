@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdio>
 
 #include "platform/callback_json.h"
 
@@ -31,25 +30,25 @@ std::string_view reason(const DeliveryOutcome& outcome) {
 
 namespace {
 
-/// "Sun, 06 Nov 1994 08:49:37 GMT", the form that RFC 9110 requires of senders.
+/// "Sun, 06 Nov 1994 08:49:37 GMT", the form that RFC 9110 requires of senders: every character has its place.
 std::optional<TimePoint> http_date(std::string_view text) {
-    const std::string copy(text);
-    char month_name[4] = {};
-    int day = 0;
-    int year = 0;
-    int hour = 0;
-    int minute = 0;
-    int second = 0;
-    if (std::sscanf(copy.c_str(), "%*3s, %2d %3s %4d %2d:%2d:%2d GMT", &day, month_name, &year, &hour, &minute,
-                    &second) != 6)
-        return std::nullopt;
-    static constexpr std::string_view months = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    const auto at = months.find(month_name);
-    if (at == std::string_view::npos || at % 3 != 0) return std::nullopt;
-    char iso[40];
-    std::snprintf(iso, sizeof iso, "%04d-%02d-%02dT%02d:%02d:%02dZ", year, static_cast<int>(at / 3 + 1), day, hour,
-                  minute, second);
-    return domain::parse_time(iso);
+    static constexpr std::string_view form = "ddd, 00 mmm 0000 00:00:00 GMT";
+    if (text.size() != form.size()) return std::nullopt;
+    for (std::size_t i = 0; i < form.size(); ++i) {
+        const bool digit = text[i] >= '0' && text[i] <= '9';
+        const bool any = form[i] == 'd' || form[i] == 'm';
+        if (!any && (form[i] == '0' ? !digit : text[i] != form[i])) return std::nullopt;
+    }
+    const auto place = [](std::string_view names, std::string_view name) -> std::optional<std::size_t> {
+        const auto at = names.find(name);
+        if (at == std::string_view::npos || at % 3 != 0) return std::nullopt;
+        return at / 3;
+    };
+    const auto number = place("JanFebMarAprMayJunJulAugSepOctNovDec", text.substr(8, 3));
+    if (!number || !place("MonTueWedThuFriSatSun", text.substr(0, 3))) return std::nullopt;
+    const auto month = std::to_string(101 + *number).substr(1);
+    return domain::parse_time(std::string(text.substr(12, 4)) + "-" + month + "-" + std::string(text.substr(5, 2)) +
+                              "T" + std::string(text.substr(17, 8)) + "Z");
 }
 
 std::string status_reason(int status, std::string_view what) {
@@ -112,9 +111,10 @@ std::optional<Duration> retry_after(std::string_view value, TimePoint now) {
     const auto read = std::from_chars(value.data(), value.data() + value.size(), number);
     Duration wait{0};
     if (read.ptr == value.data() + value.size() && read.ec != std::errc::invalid_argument) {
-        // Out of range is a long time, not an error.
-        wait = read.ec == std::errc::result_out_of_range || number > 86400 ? Duration{hours{24}}
-                                                                           : Duration{seconds{number}};
+        // Out of range is a long time, or none at all, not an error.
+        const bool negative = value.front() == '-';
+        const bool outsize = read.ec == std::errc::result_out_of_range || number > 86400;
+        wait = negative ? Duration{0} : outsize ? Duration{hours{24}} : Duration{seconds{number}};
     } else {
         const auto date = http_date(value);
         if (!date) return std::nullopt;

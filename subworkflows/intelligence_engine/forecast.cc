@@ -63,7 +63,11 @@ Remaining remaining(const std::vector<Spend>& spends, TimePoint since, TimePoint
     return made;
 }
 
-MicroUsd micro(double value) { return {std::llround(std::min(value, static_cast<double>(domain::kMostMoney.value)))}; }
+MicroUsd micro(double value) {
+    // The nearest double to the most lies above it.
+    return std::min(MicroUsd{std::llround(std::min(value, static_cast<double>(domain::kMostMoney.value)))},
+                    domain::kMostMoney);
+}
 
 }
 

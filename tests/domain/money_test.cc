@@ -27,7 +27,7 @@ INSTANTIATE_TEST_SUITE_P(Table, MoneyReads,
                                            Good{"12.5e2", 1250000000, false}, Good{"1e3", 1000000000, false},
                                            Good{"0.0", 0, false}, Good{"-0", 0, false}, Good{"0e99999", 0, false},
                                            Good{"1e-400", 1, true}, Good{"9007199254.740993", 9007199254740993, false},
-                                           Good{"1000000000000", 1000000000000000000, false},
+                                           Good{"999999999999.999999", 999999999999999999, false},
                                            Good{"0.123456789", 123457, true}));
 
 TEST(MoneyReads, RefusesWhatIsNotAnAmount) {
@@ -39,7 +39,10 @@ TEST(MoneyReads, RefusesWhatIsNotAnAmount) {
     EXPECT_EQ(parse_money("-1").error(), MoneyError::negative);
     EXPECT_EQ(parse_money("-0.0000001").error(), MoneyError::negative);
     EXPECT_EQ(parse_money("1e308").error(), MoneyError::too_large);
-    EXPECT_EQ(parse_money("1000000000000.000001").error(), MoneyError::too_large);
+    EXPECT_EQ(parse_money("1000000000000").error(), MoneyError::too_large) << "numeric(18, 6) does not hold it";
+    EXPECT_EQ(parse_money("999999999999.9999991").error(), MoneyError::too_large);
+    EXPECT_EQ((MicroUsd{std::numeric_limits<std::int64_t>::max()} + MicroUsd{1}).value,
+              std::numeric_limits<std::int64_t>::max());
     EXPECT_EQ(parse_money("99999999999999999999999999").error(), MoneyError::too_large);
 }
 

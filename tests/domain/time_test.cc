@@ -19,7 +19,17 @@ TEST(Times, ReadOffsetsAndPostgresql) {
     EXPECT_EQ(parse_time("2025-11-27T23:23:11.5+01:00"), at);
     EXPECT_EQ(parse_time("2025-11-27 22:23:11.5+00"), at);
     EXPECT_EQ(parse_time("2025-11-27T17:53:11.500000999-04:30"), at);
-    EXPECT_EQ(parse_time("infinity"), TimePoint::max());
+}
+
+TEST(Times, StayInTheYears1To9999) {
+    EXPECT_EQ(parse_time("0001-01-01T00:00:00Z"), kFirstTime);
+    EXPECT_EQ(parse_time("9999-12-31T23:59:59.999999Z"), kLastTime);
+    EXPECT_EQ(parse_time("0001-01-01T05:00:00+05:00"), kFirstTime);
+    for (const auto* text : {"0000-12-31T23:59:59Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01",
+                             "infinity", "-infinity", "10000-01-01T00:00:00Z"})
+        EXPECT_FALSE(parse_time(text)) << text;
+    EXPECT_EQ(rfc3339(kNever), "9999-12-31T23:59:59.999999Z");
+    EXPECT_EQ(rfc3339(TimePoint::min()), "0001-01-01T00:00:00.000000Z");
 }
 
 TEST(Times, RefuseWhatIsNoTime) {

@@ -51,22 +51,28 @@ TEST_P(CallbackFaults, NameTheField) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, CallbackFaults,
-    ::testing::Values(Wrong{"", 400, ""}, Wrong{"{", 400, ""}, Wrong{"[]", 422, ""}, Wrong{"{}", 422, "/status"},
-                      Wrong{R"({"status":"done"})", 422, "/status"},
-                      Wrong{"{\"status\":\"completed\",\"result_data\":\"\xff\xfe\"}", 400, "/result_data"},
-                      Wrong{R"({"status":"completed","execution_id":"x"})", 422, "/execution_id"},
-                      Wrong{R"({"status":"completed","metrics":{"cost_usd":-1}})", 422, "/metrics/cost_usd"},
-                      Wrong{R"({"status":"completed","metrics":{"cost_usd":"NaN"}})", 422, "/metrics/cost_usd"},
-                      Wrong{R"({"status":"completed","metrics":{"cost_usd":1e308}})", 422, "/metrics/cost_usd"},
-                      Wrong{R"({"status":"completed","metrics":{"items_processed":-5}})", 422,
-                            "/metrics/items_processed"},
-                      Wrong{R"({"status":"completed","metrics":[]})", 422, "/metrics"},
-                      Wrong{R"({"status":"completed","usage":[{}]})", 422, "/usage/0/provider"},
-                      Wrong{R"({"status":"partial"})", 422, "/items"},
-                      Wrong{R"({"status":"partial","items":[]})", 422, "/items"},
-                      Wrong{R"({"status":"partial","items":[{"key":"a","status":"maybe"}]})", 422, "/items/0/status"},
-                      Wrong{R"({"status":"failed","error_data":{"retry_after_seconds":-3}})", 422,
-                            "/error_data/retry_after_seconds"}));
+    ::testing::Values(
+        Wrong{"", 400, ""}, Wrong{"{", 400, ""}, Wrong{"[]", 422, ""}, Wrong{"{}", 422, "/status"},
+        Wrong{R"({"status":"done"})", 422, "/status"},
+        Wrong{"{\"status\":\"completed\",\"result_data\":\"\xff\xfe\"}", 400, "/result_data"},
+        Wrong{R"({"status":"completed","execution_id":"x"})", 422, "/execution_id"},
+        Wrong{R"({"status":"completed","metrics":{"cost_usd":-1}})", 422, "/metrics/cost_usd"},
+        Wrong{R"({"status":"completed","metrics":{"cost_usd":"NaN"}})", 422, "/metrics/cost_usd"},
+        Wrong{R"({"status":"completed","metrics":{"cost_usd":1e308}})", 422, "/metrics/cost_usd"},
+        Wrong{R"({"status":"completed","metrics":{"cost_usd":1000000000000}})", 422, "/metrics/cost_usd"},
+        Wrong{R"({"status":"completed","usage":[{"provider":"a","cost_usd":999999999999},
+                            {"provider":"b","cost_usd":1}]})",
+              422, "/usage"},
+        Wrong{R"({"status":"completed","usage":[{"provider":"a","tokens":9223372036854775807}]})", 422,
+              "/usage/0/tokens"},
+        Wrong{R"({"status":"completed","usage":[{"provider":"a","reset_at":"infinity"}]})", 422, "/usage/0/reset_at"},
+        Wrong{R"({"status":"completed","metrics":{"items_processed":-5}})", 422, "/metrics/items_processed"},
+        Wrong{R"({"status":"completed","metrics":[]})", 422, "/metrics"},
+        Wrong{R"({"status":"completed","usage":[{}]})", 422, "/usage/0/provider"},
+        Wrong{R"({"status":"partial"})", 422, "/items"}, Wrong{R"({"status":"partial","items":[]})", 422, "/items"},
+        Wrong{R"({"status":"partial","items":[{"key":"a","status":"maybe"}]})", 422, "/items/0/status"},
+        Wrong{R"({"status":"failed","error_data":{"retry_after_seconds":-3}})", 422,
+              "/error_data/retry_after_seconds"}));
 
 TEST(CallbackJson, AFailureReportCanAlwaysBeStored) {
     const auto callback =

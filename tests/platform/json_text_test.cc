@@ -10,8 +10,9 @@ namespace {
 using Kind = JsonFault::Kind;
 
 TEST(JsonCheck, TakesWhatIsJson) {
-    for (const auto* text : {"null", "true", "0", "-0.5e+10", R"("")", R"("\u00e9\ud83d\ude00\n")", "[]", "{}",
-                             R"( { "a" : [ 1 , 2 , { "b" : null } ] } )", "\"\xF0\x9F\x98\x80\"", "1E300"})
+    for (const auto* text :
+         {"null", "true", "0", "-0.5e+10", R"("")", R"("\u00e9\ud83d\ude00\n")", "[]", "{}",
+          R"( { "a" : [ 1 , 2 , { "b" : null } ] } )", "\"\xF0\x9F\x98\x80\"", "1E300", "0e-300", "0E+0000007"})
         EXPECT_TRUE(check_json(text)) << text;
 }
 
@@ -38,7 +39,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{R"({"a/b":{"c~d":"\ud800"}})", Kind::unstorable, "/a~1b/c~0d"},
                       Bad{R"(["\udc00"])", Kind::unstorable, "/0"}, Bad{R"(["\ud800\u0041"])", Kind::unstorable, "/0"},
                       Bad{R"({"n":1E100000})", Kind::unstorable, "/n"},
-                      Bad{R"({"n":[0,1e-401]})", Kind::unstorable, "/n/1"}, Bad{"\"\xff\xfe\"", Kind::encoding, ""},
+                      Bad{R"({"n":[0,1e-401]})", Kind::unstorable, "/n/1"},
+                      Bad{R"({"n":0e-100000})", Kind::unstorable, "/n"}, Bad{"[0E+0099999]", Kind::unstorable, "/0"},
+                      Bad{"[1e400]", Kind::unstorable, "/0"}, Bad{"\"\xff\xfe\"", Kind::encoding, ""},
                       Bad{"{\"k\":\"\xc0\xaf\"}", Kind::encoding, "/k"}, Bad{"\"\xed\xa0\x80\"", Kind::encoding, ""}));
 
 TEST(JsonCheck, DepthHasAnEnd) {

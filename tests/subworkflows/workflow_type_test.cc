@@ -76,6 +76,26 @@ TEST(WorkflowType, ListsEveryFaultByPointer) {
         EXPECT_TRUE(pointers.contains(expected)) << expected;
 }
 
+TEST(WorkflowType, NumbersTooWideForTheirColumnsAreNamed) {
+    struct Wide {
+        const char* definition;
+        const char* pointer;
+    };
+    for (const auto& [definition, pointer] :
+         {Wide{R"({"unknown_statuses":[4294967798]})", "/unknown_statuses"},  // 502 in 32 bits
+          Wide{R"({"max_concurrency":18446744069414584325})", "/max_concurrency"},
+          Wide{R"({"retry_policy":{"max_retries":2147483648}})", "/retry_policy/max_retries"},
+          Wide{R"({"timeout_seconds":1e300})", "/timeout_seconds"},
+          Wide{R"({"cost_estimate_usd":1000000000000})", "/cost_estimate_usd"},
+          Wide{R"({"call_estimates":[{"provider":"a","calls":4294967296}]})", "/call_estimates/0/calls"},
+          Wide{R"({"call_estimates":[{"provider":"a","cost_usd":999999999999},{"provider":"b","cost_usd":1}]})",
+               "/call_estimates"}}) {
+        const auto type = parse_workflow_type(definition, kLane, nullptr);
+        ASSERT_FALSE(type) << definition;
+        EXPECT_EQ(type.error().front().pointer, pointer) << definition;
+    }
+}
+
 TEST(WorkflowType, RetryPoliciesSurviveTheDatabase) {
     for (const auto* name : {"master", "engine", "playbook", "none"}) {
         const auto policy = *domain::named_retry_policy(name);

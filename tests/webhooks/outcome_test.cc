@@ -73,9 +73,12 @@ TEST(RetryAfter, IsClampedAndReadBothWays) {
     EXPECT_EQ(retry_after("-5", kNow), seconds{1});
     EXPECT_EQ(retry_after("999999999", kNow), hours{24});
     EXPECT_EQ(retry_after("99999999999999999999999", kNow), hours{24});
+    EXPECT_EQ(retry_after("-9000000000000000000", kNow), seconds{1});
+    EXPECT_EQ(retry_after("-99999999999999999999999", kNow), seconds{1});
     EXPECT_EQ(retry_after("Fri, 27 Nov 2026 12:00:30 GMT", kNow), seconds{30});
     EXPECT_EQ(retry_after("Fri, 27 Nov 2020 12:00:30 GMT", kNow), seconds{1});
-    for (const auto* text : {"", "soon", "7 seconds", "Fri, 99 Nov 2026 12:00:30 GMT", "1e3"})
+    for (const auto* text : {"", "soon", "7 seconds", "Fri, 99 Nov 2026 12:00:30 GMT", "1e3", "-2i,7J 24262:2:0",
+                             "Fri, 27 Nov 2026 12:00:30 PST", "-ri, 27 Nov 2026 12:00:30 GMT"})
         EXPECT_FALSE(retry_after(text, kNow)) << text;
     EXPECT_EQ(std::get<Overload>(of(429, "", {{"retry-after", "nonsense"}})).retry_after, seconds{5});
 }
