@@ -8,6 +8,7 @@
 
 #include "platform/failpoint.h"
 #include "platform/log.h"
+#include "platform/url.h"
 
 namespace impresario::platform {
 
@@ -149,6 +150,13 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
             request.remote_address = remote_address;
             if (message.version() != 11 && message.version() != 10) {
                 co_await answer(*session, plain_problem(400, "only HTTP/1.1 is spoken here"), false);
+                break;
+            }
+            auto fault = target_fault(target);
+            if (fault.empty()) fault = host_fault(message[http::field::host]);
+            if (fault.empty() && message.count(http::field::host) > 1) fault = "there is more than one Host";
+            if (!fault.empty()) {
+                co_await answer(*session, plain_problem(400, fault), false);
                 break;
             }
             const std::size_t limit = body_limit ? body_limit(request.method, request.path) : settings.body_limit;

@@ -3,6 +3,8 @@
 #include <boost/url.hpp>
 #include <cstdlib>
 
+#include "platform/json_text.h"
+
 namespace impresario::platform {
 
 std::string Url::origin() const { return scheme + "://" + authority(); }
@@ -42,17 +44,47 @@ domain::Result<Url, domain::Fault> parse_url(std::string_view text) {
     return url;
 }
 
+namespace {
+int hex_digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+/// Whether a percent sign and two hex digits stand at `at`.
+bool escape_at(std::string_view text, std::size_t at) {
+    return text[at] == '%' && at + 2 < text.size() && hex_digit(text[at + 1]) >= 0 && hex_digit(text[at + 2]) >= 0;
+}
+
+bool escapes_are_good(std::string_view text) {
+    for (std::size_t i = 0; i < text.size(); ++i)
+        if (text[i] == '%' && !escape_at(text, i)) return false;
+    return true;
+}
+}
+
+std::string_view target_fault(std::string_view target) {
+    if (!escapes_are_good(target)) return "the address holds a % without two hex digits after it";
+    const std::string decoded = percent_decode(target);
+    if (storable_text(decoded) != decoded) return "the address is not UTF-8, or holds a NUL";
+    return {};
+}
+
+std::string_view host_fault(std::string_view host) {
+    for (const char c : host) {
+        const bool letter = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        if (!letter && std::string_view("-._~!$&'()*+,;=:[]%").find(c) == std::string_view::npos)
+            return "Host holds a character that no host name has";
+    }
+    return escapes_are_good(host) ? std::string_view{} : "Host holds a % without two hex digits after it";
+}
+
 std::string percent_decode(std::string_view text) {
-    const auto digit = [](char c) {
-        if (c >= '0' && c <= '9') return c - '0';
-        if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-        if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-        return -1;
-    };
     std::string decoded;
     for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0) {
-            decoded += static_cast<char>(digit(text[i + 1]) << 4 | digit(text[i + 2]));
+        if (escape_at(text, i)) {
+            decoded += static_cast<char>(hex_digit(text[i + 1]) << 4 | hex_digit(text[i + 2]));
             i += 2;
         } else if (text[i] == '+') {
             decoded += ' ';

@@ -27,6 +27,12 @@ struct Url {
 /// inside a URL are refused: they would end up in logs.
 domain::Result<Url, domain::Fault> parse_url(std::string_view text);
 
+/// What is wrong with a request's target (path and query, as sent): an escape that is none, or text that is not UTF-8
+/// or holds NUL. Empty when it is good.
+std::string_view target_fault(std::string_view target);
+/// What is wrong with a Host header; empty when it is good.
+std::string_view host_fault(std::string_view host);
+
 /// Percent-decodes; nullopt-like empty result is not used: bad escapes stay as they are.
 std::string percent_decode(std::string_view text);
 std::string percent_encode(std::string_view text);

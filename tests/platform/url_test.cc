@@ -18,6 +18,16 @@ TEST(Url, IsTakenApart) {
     EXPECT_EQ(parse_url("http://[::1]:8080")->authority(), "[::1]:8080");
 }
 
+TEST(Url, ARequestsAddressIsUtf8WithWholeEscapes) {
+    for (const auto* good : {"/", "/v1/executions?cursor=a%2Bb+c", "/v1/workflow-types/Zo%C3%AB", "/%41", "*"})
+        EXPECT_EQ(target_fault(good), "") << good;
+    for (const auto* bad : {"/%", "/%4", "/%zz", "/a?x=%", "/%ff", "/\xff", "/%C3", "/a%00b", "/%ed%a0%80"})
+        EXPECT_NE(target_fault(bad), "") << bad;
+    for (const auto* good : {"", "hub", "hub.example:8080", "[::1]:80", "a%20b"})
+        EXPECT_EQ(host_fault(good), "") << good;
+    for (const auto* bad : {"a b", "h\xff", "a%", "a/b", "a@b", "a\x7f"}) EXPECT_NE(host_fault(bad), "") << bad;
+}
+
 TEST(Url, WhatIsNoneIsRefused) {
     for (const auto* text :
          {"", "a", "/a", "http://", "http:///a", "ftp://a/", "http://a:port/", "http://a:0/", "http://a:65536/",
