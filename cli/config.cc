@@ -3,14 +3,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <toml++/toml.h>
+#include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/client.h"
 #include "cli/command.h"
+#include "cli/toml.h"
 #include "platform/crypto.h"
 #include "platform/json_text.h"
 #include "platform/url.h"
@@ -141,7 +143,8 @@ class Reader {
         if (const auto value = node.value_exact<std::string>()) return *value;
         if (const auto value = node.value_exact<bool>()) return *value;
         if (const auto value = node.value_exact<std::int64_t>()) return *value;
-        if (const auto value = node.value_exact<double>()) return *value;
+        // Infinity and "not a number" would become null, which means something else.
+        if (const auto value = node.value_exact<double>(); value && std::isfinite(*value)) return *value;
         wrong(where, "holds a value that has no meaning here");
         return nullptr;
     }
@@ -179,19 +182,22 @@ std::string host_name() {
 }
 
 LoadedConfig load_config(const std::string& file) {
+    if (file.empty()) return read_config("", "");
+    if (const auto text = read_file(file); text && !std::filesystem::is_directory(file))
+        return read_config(*text, file);
+    LoadedConfig nothing;
+    nothing.mistakes.push_back(file + ": cannot be read");
+    return nothing;
+}
+
+LoadedConfig read_config(const std::string& content, const std::string& called) {
     LoadedConfig loaded;
     auto& config = loaded.config;
     auto& mistakes = loaded.mistakes;
     toml::table root;
-    if (!file.empty()) {
-        try {
-            root = toml::parse_file(file);
-        } catch (const toml::parse_error& e) {
-            const auto at = e.source().begin;
-            mistakes.push_back(file + (at.line ? ":" + std::to_string(at.line) : std::string()) + ": " +
-                               std::string(e.description()));
-            return loaded;
-        }
+    if (auto mistake = parse_toml(content, called, root)) {
+        mistakes.push_back(*std::move(mistake));
+        return loaded;
     }
     Reader read(root, mistakes);
 

@@ -44,6 +44,8 @@ struct LoadedConfig {
 
 /// `file`: path of a TOML file, "" for none. Environment variables win over the file.
 LoadedConfig load_config(const std::string& file);
+/// The same from the text of a file; `called` stands before a mistake in its form.
+LoadedConfig read_config(const std::string& content, const std::string& called);
 
 /// The database URL alone, for commands that need nothing else.
 platform::DatabaseSettings database_settings(const std::string& url_option, const std::string& config_file);

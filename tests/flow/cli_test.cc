@@ -162,6 +162,16 @@ TEST_F(Cli, MigrateAndKeysNameWhatIsWrongWithTheConfiguration) {
         EXPECT_EQ(said.code, 2) << said.text;
         EXPECT_THAT(said.text, HasSubstr("database.ulr"));
     }
+    // Names that toml++ asserts about, and values that JSON cannot carry.
+    for (const auto& [text, what] :
+         {std::pair{"[database]\n\n[`a]\n", ":3: the name of a table"}, std::pair{"[[`]]\n", ":1: the name of a table"},
+          std::pair{"[database]\né = 1\n", ":2: "},
+          std::pair{"[[workflow_types]]\nname = 'a'\nmax_concurrency = inf\n", "max_concurrency"}}) {
+        std::ofstream(file) << text;
+        const auto said = run({"serve", "--config", file});
+        EXPECT_EQ(said.code, 2) << said.text;
+        EXPECT_THAT(said.text, HasSubstr(what));
+    }
     const auto status = run({"migrate", "status", "--database-url", hub.database.url().reveal()});
     EXPECT_THAT(status.text, HasSubstr("whom we have already answered.")) << "the whole reason";
     fs::remove(file);
