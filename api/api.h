@@ -31,6 +31,8 @@ class Api {
     /// Why this node is not ready before the database is; empty when nothing stands in the way.
     void set_not_ready(std::string why) { not_ready_ = std::move(why); }
     platform::Task<void> reload_keys();
+    /// Keys from elsewhere than the database.
+    void set_keys(std::shared_ptr<const ApiKeys> keys) { keys_ = std::move(keys); }
     const Router& router() const { return router_; }
 
   private:

@@ -1,5 +1,8 @@
 #include "api/problem.h"
 
+#include <algorithm>
+#include <span>
+
 #include "platform/json_text.h"
 #include "platform/json_writer.h"
 
@@ -7,15 +10,18 @@ namespace impresario::api {
 
 platform::HttpResponse problem(int status, std::string_view type, std::string_view detail,
                                const std::vector<FieldFault>& faults) {
+    const auto listed = std::min(faults.size(), kMostFaults);
+    std::string text = platform::storable_text(detail);
+    if (faults.size() > listed) text += " (there is more; the first " + std::to_string(listed) + " are listed)";
     platform::JsonWriter json;
     json.open();
     json.field("type", "/problems/" + std::string(type))
         .field("title", platform::reason_phrase(status))
         .field("status", status)
-        .field("detail", platform::storable_text(detail));
+        .field("detail", text);
     if (!faults.empty()) {
         json.open("errors", '[');
-        for (const auto& fault : faults) {
+        for (const auto& fault : std::span(faults).first(listed)) {
             json.open();
             json.field("pointer", platform::storable_text(fault.pointer))
                 .field("detail", platform::storable_text(fault.what));

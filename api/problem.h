@@ -16,7 +16,11 @@ struct FieldFault {
     std::string what;
 };
 
-/// `type` is the short name; it becomes "/problems/<type>".
+/// So many faults an answer lists at most.
+inline constexpr std::size_t kMostFaults = 100;
+
+/// `type` is the short name; it becomes "/problems/<type>". Of more than kMostFaults the first are listed, and the
+/// detail says so.
 platform::HttpResponse problem(int status, std::string_view type, std::string_view detail,
                                const std::vector<FieldFault>& faults = {});
 

@@ -63,7 +63,7 @@ std::optional<domain::TimePoint> BodyReader::time(std::string_view member) {
     const auto value = text(member, 64);
     if (value.empty()) return std::nullopt;
     const auto at = domain::parse_time(value);
-    if (!at || *at == domain::TimePoint::max() || *at == domain::TimePoint::min()) {
+    if (!at) {
         wrong(member, "must be an RFC 3339 time such as 2026-11-27T22:00:00Z");
         return std::nullopt;
     }
@@ -96,7 +96,9 @@ std::optional<int> BodyReader::priority(std::string_view member) {
 }
 
 void BodyReader::wrong(std::string_view member, std::string what) {
-    faults_.push_back({at_ + "/" + platform::pointer_token(member), std::move(what)});
+    // One more than is listed, so that the answer can say that there are more.
+    if (faults_.size() <= kMostFaults)
+        faults_.push_back({at_ + "/" + platform::pointer_token(member), std::move(what)});
 }
 
 void BodyReader::nothing_else() {
@@ -123,9 +125,9 @@ std::optional<Cursor> parse_cursor(std::string_view text) {
     std::int64_t at = 0;
     const auto read = std::from_chars(plain->data(), plain->data() + dot, at);
     if (read.ec != std::errc{} || read.ptr != plain->data() + dot) return std::nullopt;
-    // Years that PostgreSQL can hold.
-    if (at < -62135596800000000 || at > 253402300799999999) return std::nullopt;
-    return Cursor{domain::from_micros(at), plain->substr(dot + 1)};
+    const Cursor cursor{domain::from_micros(at), plain->substr(dot + 1)};
+    if (cursor.at < domain::kFirstTime || cursor.at > domain::kLastTime) return std::nullopt;
+    return cursor;
 }
 
 int page_limit(const platform::HttpRequest& request, int fallback, int most, std::vector<FieldFault>& faults) {

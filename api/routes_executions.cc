@@ -3,6 +3,7 @@
 
 #include "api/api.h"
 #include "api/execution_json.h"
+#include "api/execution_request.h"
 #include "api/problem.h"
 #include "api/request_reader.h"
 #include "journal/event_store.h"
@@ -22,91 +23,6 @@ namespace {
 
 /// What stands for "that id is not one": the same as one that does not exist.
 HttpResponse no_such_execution() { return problem(404, "not-found", "there is no such execution"); }
-
-/// What a request to enqueue says, or what is wrong with it.
-struct Intent {
-    std::vector<priority_queue::NewExecution> executions;
-    domain::BatchId batch;
-    std::vector<FieldFault> faults;
-    bool unknown_type = false;
-};
-
-/// Reads one execution of a request. The concurrency key is taken from the input now, once.
-std::optional<priority_queue::NewExecution> read_execution(BodyReader& body, const std::string& organization_id,
-                                                           const subworkflows::Catalogue& catalogue,
-                                                           domain::TimePoint now, bool in_batch, bool& unknown_type) {
-    priority_queue::NewExecution made;
-    auto& e = made.execution;
-    e.lane.organization_id = organization_id;
-    e.lane.workflow_type = body.text("workflow_type");
-    const auto* type = catalogue.find(e.lane);
-    if (e.lane.workflow_type.empty()) {
-        body.wrong("workflow_type", "is missing");
-    } else if (!type) {
-        unknown_type = true;
-        body.wrong("workflow_type", "is not a registered workflow type; GET /v1/workflow-types lists them");
-    }
-    e.priority = body.priority("priority").value_or(50);
-    e.created_at = now;
-    e.scheduled_at = body.time("scheduled_at").value_or(now);
-    if (!in_batch) e.batch = body.id<domain::BatchId>("batch_id");
-    e.max_retries = body.whole("max_retries", 0, 1000).value_or(type ? type->retry.max_retries : 3);
-    if (const auto input = body.raw("input")) made.input = std::string(*input);
-    if (const auto context = body.raw("context")) {
-        if (platform::json_type(*context) != platform::JsonType::object) body.wrong("context", "must be an object");
-        made.context = std::string(*context);
-    }
-    body.nothing_else();
-    if (!body.faults().empty()) return std::nullopt;
-    if (!type->concurrency_key.empty() && !made.input.empty())
-        if (const auto key = platform::json_at(made.input, type->concurrency_key);
-            key && platform::json_type(*key) != platform::JsonType::null)
-            e.concurrency_key = std::string(platform::utf8_prefix(platform::json_string(*key), 200));
-    e.ready = e.scheduled_at <= now;
-    if (e.ready) {
-        e.ready_at = now;
-    } else {
-        e.due_at = e.scheduled_at;
-    }
-    e.last_seq = 1;
-    return made;
-}
-
-Intent read_single(const Call& call, const subworkflows::Catalogue& catalogue, domain::TimePoint now) {
-    Intent intent;
-    BodyReader body(call.request.body);
-    auto execution = read_execution(body, call.caller.organization_id, catalogue, now, false, intent.unknown_type);
-    if (execution) intent.executions.push_back(*std::move(execution));
-    intent.faults = std::move(body.faults());
-    return intent;
-}
-
-Intent read_batch(const Call& call, const subworkflows::Catalogue& catalogue, domain::TimePoint now,
-                  const domain::BatchId& fresh, int most) {
-    Intent intent;
-    BodyReader body(call.request.body);
-    intent.batch = body.id<domain::BatchId>("batch_id").value_or(fresh);
-    const auto list = body.raw("executions");
-    if (!list || platform::json_type(*list) != platform::JsonType::array) {
-        body.wrong("executions", "must be an array");
-    } else {
-        const auto elements = platform::json_elements(*list);
-        if (elements.empty() || static_cast<int>(elements.size()) > most)
-            body.wrong("executions", "must hold 1 to " + std::to_string(most) + " executions");
-        for (std::size_t i = 0; i < elements.size() && static_cast<int>(i) < most; ++i) {
-            BodyReader each(elements[i], "/executions/" + std::to_string(i));
-            auto execution =
-                read_execution(each, call.caller.organization_id, catalogue, now, true, intent.unknown_type);
-            for (auto& fault : each.faults()) body.faults().push_back(std::move(fault));
-            if (!execution) continue;
-            execution->execution.batch = intent.batch;
-            intent.executions.push_back(*std::move(execution));
-        }
-    }
-    body.nothing_else();
-    intent.faults = std::move(body.faults());
-    return intent;
-}
 
 /// Reads by the catalogue in memory, and once more by the database's where a type is not in it: it may have been
 /// registered at another node a moment ago.
@@ -196,7 +112,7 @@ Task<HttpResponse> Api::create_execution(Call call) {
     if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
     auto reading =
         read_knowing_all_types(node_, [&call, now = node_.clock().now()](const subworkflows::Catalogue& catalogue) {
-            return read_single(call, catalogue, now);
+            return read_single(call.request.body, call.caller.organization_id, catalogue, now);
         });
     auto intent = co_await std::move(reading);
     if (!intent.faults.empty()) co_return invalid(intent.faults);
@@ -210,7 +126,7 @@ Task<HttpResponse> Api::create_batch(Call call) {
     const auto fresh = node_.ids().make<domain::BatchId>(now);
     auto reading = read_knowing_all_types(
         node_, [&call, now, fresh, most = settings_.batch_most](const subworkflows::Catalogue& catalogue) {
-            return read_batch(call, catalogue, now, fresh, most);
+            return read_batch(call.request.body, call.caller.organization_id, catalogue, now, fresh, most);
         });
     auto intent = co_await std::move(reading);
     if (!intent.faults.empty()) co_return invalid(intent.faults);

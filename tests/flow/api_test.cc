@@ -18,19 +18,27 @@ TEST(Api, BadInputIsNamedAndStoresNothing) {
         int status;
         const char* pointer;
     };
-    for (const auto& bad : {Bad{R"({"workflow_type":"nope"})", 422, "/workflow_type"},
-                            Bad{R"({})", 422, "/workflow_type"}, Bad{R"({"workflow_type":7})", 422, "/workflow_type"},
-                            Bad{R"({"workflow_type":"seo_monitor","priority":101})", 422, "/priority"},
-                            Bad{R"({"workflow_type":"seo_monitor","priority":"urgent"})", 422, "/priority"},
-                            Bad{R"({"workflow_type":"seo_monitor","priority":1.5})", 422, "/priority"},
-                            Bad{R"({"workflow_type":"seo_monitor","scheduled_at":"tomorrow"})", 422, "/scheduled_at"},
-                            Bad{R"({"workflow_type":"seo_monitor","inptu":{}})", 422, "/inptu"},
-                            Bad{R"({"workflow_type":"seo_monitor","context":[]})", 422, "/context"},
-                            Bad{R"({"workflow_type":"seo_monitor","batch_id":"x"})", 422, "/batch_id"},
-                            Bad{R"({"workflow_type":"seo_monitor","input":{"a":["x\u0000"]}})", 422, "/input/a/0"},
-                            Bad{R"({"workflow_type":"seo_monitor","input":{"a":1E100000}})", 422, "/input/a"},
-                            Bad{R"({"workflow_type":"seo_monitor","input":{"\ud800":1}})", 422, "/input"},
-                            Bad{R"([])", 422, ""}, Bad{R"({"a":)", 400, "/a"}}) {
+    for (const auto& bad :
+         {Bad{R"({"workflow_type":"nope"})", 422, "/workflow_type"},
+          Bad{R"({})", 422, "/workflow_type"},
+          Bad{R"({"workflow_type":7})", 422, "/workflow_type"},
+          Bad{R"({"workflow_type":"seo_monitor","priority":101})", 422, "/priority"},
+          Bad{R"({"workflow_type":"seo_monitor","priority":"urgent"})", 422, "/priority"},
+          Bad{R"({"workflow_type":"seo_monitor","priority":1.5})", 422, "/priority"},
+          Bad{R"({"workflow_type":"seo_monitor","scheduled_at":"tomorrow"})", 422, "/scheduled_at"},
+          Bad{R"({"workflow_type":"seo_monitor","inptu":{}})", 422, "/inptu"},
+          Bad{R"({"workflow_type":"seo_monitor","context":[]})", 422, "/context"},
+          Bad{R"({"workflow_type":"seo_monitor","batch_id":"x"})", 422, "/batch_id"},
+          Bad{R"({"workflow_type":"seo_monitor","input":{"a":["x\u0000"]}})", 422, "/input/a/0"},
+          Bad{R"({"workflow_type":"seo_monitor","input":{"a":1E100000}})", 422, "/input/a"},
+          Bad{R"({"workflow_type":"seo_monitor","input":{"a":[0e-100000]}})", 422, "/input/a/0"},
+          Bad{R"({"workflow_type":"seo_monitor","input":{"a":1e400}})", 422, "/input/a"},
+          Bad{R"({"workflow_type":"seo_monitor","scheduled_at":"0000-06-01T00:00:00Z"})", 422, "/scheduled_at"},
+          Bad{R"({"workflow_type":"seo_monitor","scheduled_at":"9999-12-31T23:59:59-00:01"})", 422, "/scheduled_at"},
+          Bad{R"({"workflow_type":"seo_monitor","scheduled_at":"infinity"})", 422, "/scheduled_at"},
+          Bad{R"({"workflow_type":"seo_monitor","input":{"\ud800":1}})", 422, "/input"},
+          Bad{R"([])", 422, ""},
+          Bad{R"({"a":)", 400, "/a"}}) {
         const auto reply =
             request(hub.hub->port(), "POST", "/v1/executions", {{"authorization", "Bearer " + hub.key}}, bad.body);
         EXPECT_EQ(reply.status, bad.status) << bad.body << " " << reply.body;
@@ -74,6 +82,61 @@ TEST(Api, LimitsAndFraming) {
     EXPECT_EQ(hub.api("DELETE", "/v1/executions").status, 405);
     EXPECT_EQ(hub.api("GET", "/v1/nothing").status, 404);
     EXPECT_EQ(request(hub.hub->port(), "HEAD", "/livez").body, "");
+}
+
+TEST(Api, WhatNoDatabaseTakesIsRefusedBeforeIt) {
+    HubFixture hub;
+    for (const auto* path : {"/v1/executions?workflow_type=%ff", "/v1/executions?workflow_type=a%00b",
+                             "/v1/workflow-types/%zz", "/v1/dead-letters?reason=%C3", "/v1/queue?workflow_type=%"}) {
+        const auto reply = hub.api("GET", path);
+        EXPECT_EQ(reply.status, 400) << path << " " << reply.body;
+        EXPECT_EQ(reply.headers.at("content-type"), "application/problem+json");
+    }
+    for (const auto* path : {"/v1/executions?created_after=infinity",
+                             "/v1/executions?created_before=0000-01-01T00:00:00Z", "/v1/dead-letters?since=-infinity"})
+        EXPECT_EQ(hub.api("GET", path).status, 422) << path;
+    for (const auto* path : {"/v1/executions?created_after=0001-01-01T00:00:00Z&created_before=9999-12-31T23:59:59Z",
+                             "/v1/executions?workflow_type=Zo%C3%AB+%2B", "/v1/queue?workflow_type=%F0%9F%98%80"})
+        EXPECT_EQ(hub.api("GET", path).status, 200) << path;
+    const std::string two_hosts = "GET /livez HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n";
+    EXPECT_EQ(raw_exchange(hub.hub->port(), two_hosts).substr(0, 12), "HTTP/1.1 400");
+    // What a double just holds, and money at its limit, are stored.
+    EXPECT_EQ(hub.api("POST", "/v1/executions",
+                      Json::parse(R"({"workflow_type":"seo_monitor","scheduled_at":"9999-12-31T23:59:59Z"})"))
+                  .status,
+              201);
+    EXPECT_EQ(hub.api("PUT", "/v1/workflow-types/dear", {{"cost_estimate_usd", "999999999999.999999"}}).status, 201);
+    EXPECT_EQ(hub.api("PUT", "/v1/workflow-types/dear", {{"cost_estimate_usd", "1000000000000"}}).status, 422);
+}
+
+TEST(Api, TimesBeyondAllYearsThatSqlCallersWriteHoldNothingUp) {
+    HubFixture hub;
+    Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":{}})"}; });
+    hub.register_type("work", peer.url());
+    const auto enqueue = [&](const std::string& at) {
+        return hub.database.value("select enqueue_workflow_task('work', 50, '{}', '" + at + "')");
+    };
+    const auto late = enqueue("20000-01-01");
+    const auto early = enqueue("0044-03-15 BC");
+    EXPECT_EQ(hub.await_end(early)["status"], "completed");
+    EXPECT_EQ(hub.execution(early)["scheduled_at"], "0001-01-01T00:00:00.000000Z");
+    EXPECT_EQ(hub.status(late), "queued");
+    EXPECT_EQ(hub.execution(late)["scheduled_at"], "9999-12-31T23:59:59.999999Z");
+}
+
+TEST(Api, ARefusalListsAHundredFaultsAtMost) {
+    HubFixture hub;
+    Json body = {{"workflow_type", "seo_monitor"}};
+    for (int i = 0; i < 150; ++i) body["x" + std::to_string(i)] = i;
+    Json executions = Json::array();
+    for (int i = 0; i < 150; ++i) executions.push_back({{"workflow_type", 7}});
+    for (const auto& reply : {hub.api("POST", "/v1/executions", body),
+                              hub.api("POST", "/v1/executions/batch", {{"executions", executions}}),
+                              hub.api("PUT", "/v1/workflow-types/seo_monitor", body)}) {
+        EXPECT_EQ(reply.status, 422);
+        EXPECT_EQ(reply.json()["errors"].size(), 100U) << reply.body;
+        EXPECT_NE(reply.body.find("the first 100 are listed"), std::string::npos);
+    }
 }
 
 TEST(Api, KeysHaveRoles) {

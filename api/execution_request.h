@@ -1,0 +1,30 @@
+#pragma once
+// What a request to run something asks for: one execution, or a batch of them. Pure.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/request_reader.h"
+#include "priority_queue/queue_store.h"
+#include "subworkflows/catalogue.h"
+
+namespace impresario::api {
+
+/// What a request to enqueue says, or what is wrong with it.
+struct Intent {
+    std::vector<priority_queue::NewExecution> executions;
+    domain::BatchId batch;
+    std::vector<FieldFault> faults;
+    /// A type that is not in the catalogue is among the faults.
+    bool unknown_type = false;
+};
+
+/// `text` is a body that BodyReader::refuse_body has let pass.
+Intent read_single(std::string_view text, const std::string& organization_id, const subworkflows::Catalogue& catalogue,
+                   domain::TimePoint now);
+/// 1 to `most` of them, all of one batch: the one that is named, or `fresh`.
+Intent read_batch(std::string_view text, const std::string& organization_id, const subworkflows::Catalogue& catalogue,
+                  domain::TimePoint now, const domain::BatchId& fresh, int most);
+
+}
