@@ -1,0 +1,39 @@
+#include "fuzz/targets.h"
+#include "platform/json_text.h"
+#include "subworkflows/workflow_type_json.h"
+
+namespace impresario::fuzz {
+
+void workflow_type(std::string_view bytes) {
+    const domain::Lane lane{"default", "seo_monitor"};
+    const auto type = subworkflows::parse_workflow_type(bytes, lane, nullptr);
+    if (!type) {
+        require(!type.error().empty() && !type.error().front().what.empty(), "a refusal says what is wrong");
+        return;
+    }
+    // What the tables take.
+    for (const auto length : {type->timeout, type->max_runtime, type->max_wait})
+        require(length >= std::chrono::seconds{1} && length <= std::chrono::hours{720}, "a wait fits its column");
+    for (const int status : type->unknown_statuses) require(status >= 500 && status <= 599, "a status is one");
+    for (const auto& endpoint : type->endpoints)
+        require(endpoint.weight >= 1 && endpoint.weight <= 1000 && endpoint.max_in_flight >= 1, "weights are in range");
+    domain::MicroUsd sum;
+    for (const auto& call : type->calls) {
+        require(call.calls >= 0 && call.tokens >= 0, "counts are not negative");
+        if (call.cost) sum = sum + *call.cost;
+    }
+    require(sum <= domain::kMostMoney, "the sum of the estimates fits its column");
+    for (const auto& text : {type->concurrency_key, std::string(type->bearer.reveal())})
+        require(platform::storable_text(text) == text, "a text can be stored", text);
+
+    const auto shown = subworkflows::workflow_type_json(*type);
+    require(platform::check_json(shown).has_value(), "what is shown is JSON", shown);
+    const auto again = subworkflows::parse_workflow_type(shown, lane, &*type);
+    require(again.has_value(), "what is shown can be sent back",
+            again ? "" : again.error().front().pointer + " " + again.error().front().what);
+    require(subworkflows::stored_call_estimates(subworkflows::call_estimates_json(type->calls)).size() ==
+                type->calls.size(),
+            "estimates survive the database");
+}
+
+}
