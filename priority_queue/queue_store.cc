@@ -5,6 +5,7 @@
 #include <set>
 
 #include "platform/gate_json.h"
+#include "priority_queue/write_columns.h"
 #include "priority_queue_sql.h"
 
 namespace impresario::priority_queue {
