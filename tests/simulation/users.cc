@@ -234,7 +234,7 @@ void Users::write_sql() {
         const auto write = [&] {
             tx.change([row](Tables& t, Auditor* auditor) {
                 auto& at = t.executions.at(row.id);
-                if (auditor) auditor->written(at, row);
+                if (auditor) auditor->written(at, row, priority_queue::every_column());
                 at = row;
             });
         };
