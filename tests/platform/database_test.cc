@@ -1,0 +1,88 @@
+// A crash of PostgreSQL at each moment of a transaction, on a cluster that is this test's own: what the caller may do
+// next depends on what it is told.
+#include "platform/database.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "platform/local_postgres.h"
+
+namespace impresario::platform {
+namespace {
+
+class Crash : public ::testing::Test {
+  protected:
+    Crash() {
+        settings_.url = postgres_.url("postgres");
+        Connection(settings_, nullptr).autocommit([](Tx& tx) {
+            tx.run("create table if not exists marks (n integer)");
+        });
+    }
+    ~Crash() override {
+        postgres_.stop("immediate");
+        LocalPostgres::remove(directory_);
+        std::error_code ignored;
+        std::filesystem::remove_all(directory_, ignored);
+    }
+
+    std::int64_t marks() {
+        std::int64_t count = 0;
+        Connection(settings_, nullptr).autocommit([&](Tx& tx) {
+            const auto rows = tx.run("select count(*) from marks");
+            count = RowReader(rows, 0).integer();
+        });
+        return count;
+    }
+
+    std::string directory_ = "/tmp/impresario-crash-" + std::to_string(getpid());
+    LocalPostgres postgres_{{directory_, {"fsync = off"}}};
+    DatabaseSettings settings_;
+};
+
+TEST_F(Crash, BetweenTwoStatementsNothingHappened) {
+    Connection connection(settings_, nullptr);
+    EXPECT_THROW(connection.transact([&](Tx& tx) {
+        tx.run("insert into marks values (1)");
+        postgres_.stop("immediate");
+        tx.run("insert into marks values (2)");
+    }),
+                 DatabaseUnavailable);
+    postgres_.start();
+    EXPECT_EQ(marks(), 0);
+}
+
+TEST_F(Crash, BeforeTheCommitItIsInDoubt) {
+    Connection connection(settings_, nullptr);
+    EXPECT_THROW(connection.transact([&](Tx& tx) {
+        tx.run("insert into marks values (1)");
+        postgres_.stop("immediate");
+    }),
+                 DatabaseInDoubt);
+    postgres_.start();
+    EXPECT_EQ(marks(), 0);
+}
+
+TEST_F(Crash, WhileNobodyUsesItsSessionItIsReplaced) {
+    asio::io_context io;
+    settings_.connections = 1;
+    Database database(io.get_executor(), settings_, nullptr);
+    const auto mark = [&] {
+        std::exception_ptr failure;
+        asio::co_spawn(io, database.transact([](Tx& tx) { tx.run("insert into marks values (1)"); }),
+                       [&](const std::exception_ptr& f) { failure = f; });
+        io.restart();
+        io.run();
+        return !failure;
+    };
+    ASSERT_TRUE(mark());
+    postgres_.stop("immediate");
+    postgres_.start();
+    EXPECT_TRUE(mark()) << "the first to come after the crash does not notice";
+    EXPECT_EQ(marks(), 2);
+}
+
+}
+}
