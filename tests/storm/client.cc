@@ -21,6 +21,11 @@ platform::HttpClientSettings client_settings() {
     return settings;
 }
 
+/// Who enqueues no more without a word would be waited for.
+void end_if_failed(const std::exception_ptr& failure) {
+    if (failure) std::rethrow_exception(failure);
+}
+
 /// Most of it is free, some shares a narrow lane, some a concurrency key.
 std::string order_of(int number) {
     const char* type = number % 5 == 3 ? "narrow" : number % 5 == 4 ? "keyed" : "wide";
@@ -40,7 +45,7 @@ void Client::enqueue(int count, double per_second) {
     per_second_ = per_second;
     paced_from_ = next_;
     begun_ = steady_clock::now();
-    for (; workers_ < kWorkers; ++workers_) asio::co_spawn(executor_, work(), asio::detached);
+    for (; workers_ < kWorkers; ++workers_) asio::co_spawn(executor_, work(), end_if_failed);
 }
 
 Task<void> Client::work() {
@@ -60,12 +65,14 @@ Task<void> Client::enqueue_one(int number) {
         auto asking = ask("POST", "/v1/executions", order_of(number), key);
         const auto outcome = co_await std::move(asking);
         if (const auto* said = std::get_if<platform::HttpAnswer>(&outcome)) {
-            if (said->status == 201) {
-                executions_[key] = Json::parse(said->body).at("execution_id");
+            const auto created = Json::parse(said->body, nullptr, false);
+            if (said->status == 201 && created.is_object() && created.contains("execution_id")) {
+                executions_[key] = created["execution_id"];
                 ++acknowledged_;
                 co_return;
             }
-            if (said->status != 503)
+            // A 201 that broke off is asked for again.
+            if (said->status != 503 && !said->cut)
                 complaints_.push_back("an enqueue was answered " + std::to_string(said->status) + ": " + said->body);
         }
         ++repeated_;

@@ -36,6 +36,18 @@ struct Options {
     int patience = 180;
 };
 
+/// Patience that begins anew with everything that is done.
+struct Progress {
+    seconds patience;
+    int before = -1;
+    steady_clock::time_point moved{};
+
+    bool goes_on(int done) {
+        if (std::exchange(before, done) != done) moved = steady_clock::now();
+        return steady_clock::now() - moved <= patience;
+    }
+};
+
 class Storm {
   public:
     explicit Storm(Options options)
@@ -77,13 +89,14 @@ class Storm {
         begun_ = steady_clock::now();
         on_network([this] { client_->enqueue(options_.executions, options_.per_second); });
         Weather weather(postgres_, nodes_, options_.seed);
-        while (client_->acknowledged() < options_.executions) {
+        Progress progress{seconds{options_.patience}};
+        while (client_->acknowledged() < options_.executions && progress.goes_on(client_->acknowledged() + ended_)) {
             weather.blow();
             tell(weather);
             std::this_thread::sleep_for(milliseconds{20});
         }
         weather.clear();
-        std::printf("the storm is over: everything is acknowledged, the rest may end in peace\n");
+        std::printf("the storm is over: %d are acknowledged, the rest may end in peace\n", client_->acknowledged());
         // What is left is waited for, and then lanes and keys have to be as free as at the beginning.
         bool ended = drain(weather);
         if (ended) {
@@ -103,6 +116,8 @@ class Storm {
     static std::string make_directory() {
         std::string name = "/tmp/impresario-storm-XXXXXX";
         if (!mkdtemp(name.data())) throw std::runtime_error("no temporary directory");
+        // For the user as whom root runs PostgreSQL.
+        fs::permissions(name, fs::perms::others_exec | fs::perms::group_exec, fs::perm_options::add);
         return name;
     }
 
@@ -183,17 +198,12 @@ class Storm {
 
     /// Waits until everything has ended, as long as something goes on.
     bool drain(const Weather& weather) {
-        int before = -1;
-        auto moved = steady_clock::now();
+        Progress progress{seconds{options_.patience}};
         for (;;) {
             const auto ended = count_ended();
             if (ended) ended_ = *ended;
             if (client_->acknowledged() == client_->wanted() && ended_ == client_->wanted()) return true;
-            if (const int now = ended_ + client_->acknowledged(); now != before) {
-                before = now;
-                moved = steady_clock::now();
-            }
-            if (steady_clock::now() - moved > seconds{options_.patience}) return false;
+            if (!progress.goes_on(client_->acknowledged() + ended_)) return false;
             tell(weather);
             std::this_thread::sleep_for(milliseconds{200});
         }
