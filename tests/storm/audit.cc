@@ -41,7 +41,7 @@ constexpr Check kChecks[] = {
         select attempt_id || ' is ' || count(*) || ' attempts' from attempts group by attempt_id having count(*) > 1)"},
     {"one attempt succeeds where the execution does", R"(
         select e.execution_id || ' is ' || e.status || ' with ' || count(a.number) || ' completed attempts'
-        from executions e left join attempts a on a.execution_id = e.execution_id and a.outcome = 'completed' and a.opening = e.opening
+        from executions e left join attempts a on a.execution_id = e.execution_id and a.outcome in ('completed', 'late')
         where e.status in ('completed', 'failed', 'cancelled', 'dead') and e.reason is distinct from 'partial'
           and not exists (select from executions c where c.parent_execution_id = e.execution_id)
         group by e.execution_id having count(a.number) <> (e.status = 'completed')::int)"},

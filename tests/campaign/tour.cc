@@ -1,0 +1,139 @@
+#include "tests/campaign/tour.h"
+
+#include <ctime>
+#include <thread>
+
+namespace impresario::campaign {
+
+using std::chrono::milliseconds;
+using testing::Asked;
+using testing::Behaviour;
+using testing::Peer;
+
+namespace {
+
+/// Whatever happens to the hub meanwhile; what is refused is over.
+void call_back(const Asked& asked, const Json& body) {
+    for (int i = 0; i < 600; ++i) {
+        const auto reply = Peer::call_back(asked, body);
+        if (reply.status / 100 == 2 || reply.status / 100 == 4) return;
+        std::this_thread::sleep_for(milliseconds{50});
+    }
+}
+
+Json quick(int max_retries) { return testing::quick_retries(max_retries, 0.1); }
+
+std::string in_two_seconds() {
+    const std::time_t at = std::time(nullptr) + 2;
+    std::tm parts{};
+    gmtime_r(&at, &parts);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return text;
+}
+
+/// Waits until it has ended, or for as long as its attempts could take.
+Json end_of(Hubs& hubs, const std::string& id) {
+    Json view;
+    for (int i = 0; i < 60; ++i) {
+        view = hubs.ask("GET", "/v1/executions/" + id + "?wait=1").json();
+        if (view.is_object() && !view.value("completed_at", Json()).is_null()) break;
+    }
+    return view;
+}
+
+}
+
+Behaviour answer(const Asked& asked) {
+    if (asked.method != "POST") return Behaviour{404, "{}"};
+    const Json metrics{{"cost_usd", 0.002}, {"api_calls", 3}};
+    const Json completed{{"status", "completed"}, {"result_data", 1}, {"metrics", metrics}};
+    if (asked.path == "/whole") return Behaviour{200, completed.dump()};
+    if (asked.path == "/closed") return Behaviour{403, "{}"};
+    if (asked.path == "/busy" && asked.json.value("attempt", 0) == 1 &&
+        std::stol(asked.headers.at("webhook-timestamp")) % 2 == 0)
+        return Behaviour{429, "{}", {{"retry-after", "1"}}};
+    if (asked.path == "/late") {
+        // Long after its deadline, for the first opening.
+        std::thread([asked, completed] {
+            std::this_thread::sleep_for(milliseconds{1500});
+            call_back(asked, completed);
+        }).detach();
+        return Behaviour{};
+    }
+    if (asked.path == "/dying" && !asked.json["input_data"].value("well", false)) {
+        call_back(asked, {{"status", "failed"}, {"error_data", {{"message", "no"}, {"retry_recommended", true}}}});
+        return Behaviour{};
+    }
+    if (asked.path == "/partial" && !asked.json["context"].contains("retry_items")) {
+        call_back(asked, {{"status", "running"}, {"progress", 10}});
+        call_back(asked, {{"status", "partial"},
+                          {"result_data", {{"good", 1}}},
+                          {"items", {{{"key", "a"}, {"status", "completed"}}, {{"key", "b"}, {"status", "failed"}}}}});
+        return Behaviour{};
+    }
+    call_back(asked, completed);
+    return Behaviour{202, "{}", {{"webhook-deduplicates", "true"}}};
+}
+
+void tour(Hubs& hubs, const Peer& peer) {
+    const auto type = [&](const std::string& name, Json more = Json::object()) {
+        Json definition{
+            {"endpoints", {{{"url", peer.url("/" + name)}}}}, {"timeout_seconds", 4}, {"retry_policy", quick(6)}};
+        definition.update(more);
+        hubs.ask("PUT", "/v1/workflow-types/" + name, definition);
+    };
+    type("good");
+    type("whole", {{"max_concurrency", 2}});
+    type("busy");
+    type("partial");
+    type("dying", {{"retry_policy", quick(1)}});
+    type("late", {{"timeout_seconds", 1}, {"retry_policy", "none"}});
+    type("closed");
+    type("gone");
+    hubs.ask("POST", "/v1/workflow-types/good/rotate-signing-secret");
+    hubs.ask("DELETE", "/v1/workflow-types/gone");
+
+    const auto late = hubs.enqueue("late");
+    const auto dying = hubs.enqueue("dying");
+    const auto doomed = hubs.enqueue("dying");
+    const auto closed = hubs.enqueue("closed");
+    hubs.enqueue("good");
+    hubs.enqueue("good", {{"priority", 90}});
+    for (int i = 0; i < 4; ++i) hubs.enqueue("whole");
+    hubs.enqueue("busy");
+    hubs.enqueue("partial");
+    hubs.ask("POST", "/v1/executions", {{"workflow_type", "good"}, {"input", {{"n", 1}}}}, "c-4");
+    hubs.enqueue("good", {{"scheduled_at", in_two_seconds()}});
+    hubs.ask("POST", "/v1/executions/batch",
+             {{"executions", {{{"workflow_type", "good"}}, {{"workflow_type", "whole"}}}}}, "b");
+
+    hubs.ask("POST", "/v1/pause", {{"workflow_type", "busy"}, {"reason", "campaign"}});
+    const auto paused = hubs.enqueue("busy");
+    hubs.ask("PATCH", "/v1/executions/" + paused, {{"priority", 70}});
+    for (const auto* page : {"/v1/executions?status=queued", "/v1/queue", "/v1/state", "/v1/nodes", "/v1/pauses",
+                             "/v1/workflow-types", "/metrics"})
+        hubs.ask("GET", page);
+    hubs.ask("POST", "/v1/executions/" + paused + "/cancel", Json::object());
+    hubs.ask("POST", "/v1/resume", {{"workflow_type", "busy"}});
+    hubs.ask("POST", "/v1/executions/01890000-0000-7000-8000-000000000000/cancel", Json::object());
+
+    end_of(hubs, dying);
+    end_of(hubs, doomed);
+    hubs.ask("GET", "/v1/dead-letters");
+    hubs.ask("GET", "/v1/dead-letters/" + dying);
+    hubs.ask("POST", "/v1/dead-letters/" + dying + "/retry", {{"input", {{"well", true}}}});
+    hubs.ask("POST", "/v1/dead-letters/" + doomed + "/discard", Json::object());
+    end_of(hubs, late);
+    // Its callback comes, and is refused.
+    for (int i = 0; i < 100; ++i) {
+        const auto attempts = hubs.ask("GET", "/v1/executions/" + late + "/attempts").json();
+        if (!attempts.value("refused_callbacks", Json::array()).empty()) break;
+        std::this_thread::sleep_for(milliseconds{50});
+    }
+    hubs.ask("POST", "/v1/executions/" + late + "/accept-late", Json::object());
+    for (const auto* part : {"", "/events", "/deliveries"}) hubs.ask("GET", "/v1/executions/" + dying + part);
+    hubs.ask("POST", "/v1/executions/" + closed + "/cancel", Json::object());
+}
+
+}
