@@ -111,6 +111,34 @@ TEST(R02, ASchedulerThatSleptThroughItsLeaseWritesNothing) {
         << "nothing ran twice";
 }
 
+TEST(R02, ASchedulerThatSleptBetweenItsTurnsStepsDown) {
+    HubFixture hub("[hub]\nlease_seconds = 4\nheartbeat_ms = 1000\n");
+    Peer peer([](const Asked&) { return done(); });
+    hub.register_type("work", peer.url(), {{"max_concurrency", 1}});
+    HubProcess second(hub.database, hub.key_file(), hub.config());
+    const auto sleeper = node_of(hub.database, *hub.hub);
+    const auto heir = node_of(hub.database, second);
+    hub.api("POST", "/v1/pause", {{"reason", "until it sleeps"}});
+    // It has them in memory as what it would start next.
+    for (int i = 0; i < 5; ++i) hub.enqueue("work");
+    ASSERT_TRUE(eventually([&] { return hub.get("/v1/queue?limit=9")["next"].size() == 5; }));
+    ASSERT_EQ(leader(hub.database), sleeper);
+    hub.hub->signal(SIGSTOP);
+    EXPECT_EQ(ask(second, hub.key, "POST", "/v1/resume", Json::object()).status, 200);
+    ASSERT_TRUE(eventually(
+        [&] { return hub.database.value("select count(*) from executions where status = 'completed'") == "5"; }, 40));
+    EXPECT_EQ(leader(hub.database), heir);
+    const auto epoch = hub.database.value("select epoch from scheduler");
+    hub.hub->signal(SIGCONT);
+    ASSERT_TRUE(eventually([&] { return hub.hub->log().find("no longer scheduler") != std::string::npos; }));
+    hub.register_type("more", peer.url());
+    EXPECT_TRUE(nodes_work(hub, *hub.hub, "more", 2)) << "it goes on as a node like any other";
+    EXPECT_EQ(granted_by(hub.database, sleeper), "0");
+    EXPECT_EQ(leader(hub.database), heir);
+    EXPECT_EQ(hub.database.value("select epoch from scheduler"), epoch);
+    EXPECT_EQ(std::to_string(peer.count()), hub.database.value("select count(*) from executions"));
+}
+
 /// It waits for the fence while another takes over: looking first and writing later would have been too early a look.
 TEST(R02, WhoWaitsForTheFenceFindsThatAnotherLeads) {
     HubFixture hub;
