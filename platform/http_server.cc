@@ -3,10 +3,12 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
-#include <list>
 #include <stdexcept>
 
 #include "platform/failpoint.h"
+#include "platform/http_framing.h"
+#include "platform/http_places.h"
+#include "platform/http_text.h"
 #include "platform/log.h"
 #include "platform/url.h"
 
@@ -15,30 +17,18 @@ namespace impresario::platform {
 namespace beast = boost::beast;
 namespace http = beast::http;
 using tcp = asio::ip::tcp;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
 namespace {
 
-HttpResponse plain_problem(int status, std::string_view detail) {
-    HttpResponse response;
-    response.status = status;
-    response.close = true;
-    response.headers.emplace_back("content-type", "application/problem+json");
-    const std::string_view type = status == 413   ? "body-too-large"
-                                  : status == 431 ? "headers-too-large"
-                                  : status == 408 ? "request-timeout"
-                                  : status == 500 ? "internal"
-                                                  : "bad-request";
-    response.body = R"({"type":"/problems/)" + std::string(type) + R"(","title":")" +
-                    std::string(reason_phrase(status)) + R"(","status":)" + std::to_string(status) + R"(,"detail":")" +
-                    std::string(detail) + "\"}";
-    return response;
-}
+/// Between two lines of the log about it.
+constexpr auto kFullNote = std::chrono::seconds{10};
 
-/// What a broken request is answered with; 0: nothing, the peer has gone.
+/// What a broken request is answered with; 0: nothing, the peer has gone or was too slow (then its socket is closed).
 int status_of(const beast::error_code& error) {
     if (error == http::error::body_limit) return 413;
     if (error == http::error::header_limit) return 431;
-    if (error == beast::error::timeout) return 408;
     if (error.category() == make_error_code(http::error::end_of_stream).category() &&
         error != http::error::end_of_stream && error != http::error::partial_message)
         return 400;
@@ -47,14 +37,18 @@ int status_of(const beast::error_code& error) {
 
 }
 
-struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
-    struct Session {
-        explicit Session(tcp::socket socket) : stream(std::move(socket)) {}
-        beast::tcp_stream stream;
-        /// Between two requests: may be closed without harm.
-        bool idle = true;
-    };
+namespace {
+struct Session final : Place {
+    explicit Session(tcp::socket socket) : stream(std::move(socket)) {}
+    void hang_up() override {
+        beast::error_code ignored;
+        stream.socket().close(ignored);
+    }
+    beast::tcp_stream stream;
+};
+}
 
+struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
     Impl(asio::any_io_executor e, HttpServerSettings s, Handler h, BodyLimit l)
         : executor(e), settings(std::move(s)), handler(std::move(h)), body_limit(std::move(l)), acceptor(e), retry(e) {}
 
@@ -64,8 +58,30 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
     BodyLimit body_limit;
     tcp::acceptor acceptor;
     asio::steady_timer retry;
-    std::list<std::shared_ptr<Session>> sessions;
+    Places places{static_cast<std::size_t>(settings.connections)};
+    steady_clock::time_point full_noted{};
     bool stopping = false;
+
+    /// Says so and is done, without waiting for anybody.
+    void turn_away(tcp::socket socket) {
+        static const std::string text = [] {
+            auto response = plain_problem(503, "every connection here is in use; try again");
+            response.headers.emplace_back("retry-after", "2");
+            return response_text(response, false);
+        }();
+        if (const auto now = steady_clock::now(); now - full_noted > kFullNote) {
+            full_noted = now;
+            log::warn("every connection is in use", {{"connections", places.taken()},
+                                                     {"next", "raise http.connections and the limit of open files"}});
+        }
+        beast::error_code ignored;
+        socket.non_blocking(true, ignored);
+        socket.write_some(asio::buffer(text), ignored);
+        socket.shutdown(tcp::socket::shutdown_send, ignored);
+        // What is not read makes a close into a reset, and the answer would be lost.
+        std::array<char, 4096> rest{};
+        socket.read_some(asio::buffer(rest), ignored);
+    }
 
     Task<void> accept_loop() {
         const auto self = shared_from_this();
@@ -77,22 +93,20 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
             if (error) {
                 if (error == asio::error::operation_aborted) break;
                 // Out of descriptors or a peer that left early: a bad moment, not the end (S11).
-                retry.expires_after(std::chrono::milliseconds{20});
+                retry.expires_after(milliseconds{20});
                 co_await retry.async_wait(asio::as_tuple(asio::use_awaitable));
                 continue;
             }
-            if (static_cast<int>(sessions.size()) >= settings.connections) {
-                beast::error_code ignored;
-                socket.close(ignored);
+            if (!places.make_room()) {
+                turn_away(std::move(socket));
                 continue;
             }
             beast::error_code ignored;
             socket.set_option(tcp::no_delay(true), ignored);
-            auto session = std::make_shared<Session>(std::move(socket));
-            sessions.push_back(session);
-            const auto place = std::prev(sessions.end());
-            asio::co_spawn(executor, serve(session), [self, place](const std::exception_ptr& failure) {
-                self->sessions.erase(place);
+            const auto session = std::make_shared<Session>(std::move(socket));
+            places.add(session);
+            asio::co_spawn(executor, serve(session), [self, session](const std::exception_ptr& failure) {
+                self->places.remove(*session);
                 if (!failure) return;
                 try {
                     std::rethrow_exception(failure);
@@ -100,6 +114,31 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
                     log::debug("connection ended", {{"error", e.what()}});
                 }
             });
+        }
+    }
+
+    /// Reads until a whole head is in the buffer; false when it is refused or does not come in time.
+    Task<bool> read_head(Session& session, beast::flat_buffer& buffer) {
+        session.stream.expires_after(settings.header_deadline);
+        for (;;) {
+            std::string_view bytes{static_cast<const char*>(buffer.data().data()), buffer.size()};
+            // Some clients end a body with a line that does not belong to it (RFC 9112, 2.2).
+            for (; bytes.starts_with("\r\n"); bytes.remove_prefix(2)) buffer.consume(2);
+            const auto length = head_length(bytes);
+            if (std::max(length, length == 0 ? bytes.size() : 0) > settings.header_limit) {
+                co_await answer(session, plain_problem(431, "the headers are larger than is taken here"), false);
+                co_return false;
+            }
+            if (length > 0) {
+                const auto fault = framing_fault(bytes.substr(0, length));
+                if (fault.empty()) co_return true;
+                co_await answer(session, plain_problem(400, fault), false);
+                co_return false;
+            }
+            auto [error, count] =
+                co_await session.stream.async_read_some(buffer.prepare(4096), asio::as_tuple(asio::use_awaitable));
+            if (error) co_return false;
+            buffer.commit(count);
         }
     }
 
@@ -111,25 +150,24 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
         const std::string remote_address = remote_error ? "" : remote.address().to_string();
         beast::flat_buffer buffer;
         buffer.max_size(settings.header_limit + 64 * 1024);
-        bool first = true;
 
         while (!stopping) {
             // An idle connection may wait; once a byte has come, the whole header is due within its deadline.
             if (buffer.size() == 0) {
-                session->idle = true;
-                stream.expires_after(first ? settings.header_deadline : settings.idle_deadline);
+                places.rests(*session);
+                stream.expires_after(places.has_asked(*session) ? settings.idle_deadline : settings.header_deadline);
                 auto [error, count] =
                     co_await stream.async_read_some(buffer.prepare(4096), asio::as_tuple(asio::use_awaitable));
                 if (error) break;
                 buffer.commit(count);
             }
-            first = false;
-            session->idle = false;
+            places.asks(*session);
+            const bool whole = co_await read_head(*session, buffer);
+            if (!whole) break;
 
             http::request_parser<http::string_body> parser;
             parser.header_limit(static_cast<std::uint32_t>(settings.header_limit));
             parser.body_limit(boost::none);
-            stream.expires_after(settings.header_deadline);
             auto reading =
                 failpoint::call("http.server.read",
                                 http::async_read_header(stream, buffer, parser, asio::as_tuple(asio::use_awaitable)));
@@ -140,11 +178,11 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
             }
 
             const auto& message = parser.get();
-            const std::string_view target{message.target().data(), message.target().size()};
+            const auto target = origin_form({message.target().data(), message.target().size()});
             const auto question = target.find('?');
             HttpRequest request;
             request.method = std::string(message.method_string());
-            request.path = std::string(target.substr(0, question));
+            request.path = question == 0 ? "/" : std::string(target.substr(0, question));
             request.query =
                 question == std::string_view::npos ? std::string{} : std::string(target.substr(question + 1));
             request.remote_address = remote_address;
@@ -165,12 +203,21 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
                 co_await answer(*session, plain_problem(413, "the body is larger than this route takes"), false);
                 break;
             }
-            if (beast::iequals(message[http::field::expect], "100-continue")) {
+            const bool keep_alive = message.keep_alive();
+            const bool head = message.method() == http::verb::head;
+            // Before the body: what comes after it, as a trailer, is no header.
+            for (const auto& field : message)
+                request.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
+            const auto expected = message.version() == 11 ? request.header("expect") : std::string_view{};
+            if (header_is(expected, "100-continue")) {
                 static constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
                 stream.expires_after(settings.write_deadline);
                 auto [error, count] =
                     co_await asio::async_write(stream, asio::buffer(go_on), asio::as_tuple(asio::use_awaitable));
                 if (error) break;
+            } else if (!expected.empty()) {
+                co_await answer(*session, plain_problem(417, "nothing but 100-continue may be expected here"), false);
+                break;
             }
             if (!parser.is_done()) {
                 stream.expires_after(settings.body_deadline);
@@ -183,10 +230,6 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
                     break;
                 }
             }
-            const bool keep_alive = parser.get().keep_alive();
-            const bool head = parser.get().method() == http::verb::head;
-            for (const auto& field : parser.get())
-                request.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
             request.body = std::move(parser.get().body());
 
             stream.expires_never();
@@ -215,22 +258,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
 
     /// Written by hand: one buffer, one send.
     Task<bool> answer(Session& session, HttpResponse response, bool head) {
-        std::string text;
-        text.reserve(256 + response.body.size());
-        text += "HTTP/1.1 " + std::to_string(response.status) + " ";
-        text += reason_phrase(response.status);
-        text += "\r\n";
-        for (const auto& [key, value] : response.headers) {
-            text += key;
-            text += ": ";
-            for (const char c : value)
-                if (c != '\r' && c != '\n') text += c;
-            text += "\r\n";
-        }
-        if (response.status != 204) text += "content-length: " + std::to_string(response.body.size()) + "\r\n";
-        if (response.close) text += "connection: close\r\n";
-        text += "\r\n";
-        if (!head && response.status != 204) text += response.body;
+        const std::string text = response_text(response, head);
         session.stream.expires_after(settings.write_deadline);
         auto writing = failpoint::call("http.server.write", asio::async_write(session.stream, asio::buffer(text),
                                                                               asio::as_tuple(asio::use_awaitable)));
@@ -241,7 +269,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
             // close.
             beast::error_code ignored;
             session.stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
-            session.stream.expires_after(std::chrono::milliseconds{500});
+            session.stream.expires_after(milliseconds{500});
             std::array<char, 4096> rest{};
             for (int i = 0; i < 256; ++i) {
                 auto [gone, got] =
@@ -282,10 +310,9 @@ void HttpServer::stop() {
     beast::error_code ignored;
     impl_->acceptor.close(ignored);
     impl_->retry.cancel();
-    for (const auto& session : impl_->sessions)
-        if (session->idle) session->stream.socket().close(ignored);
+    impl_->places.close_resting();
 }
 
-int HttpServer::connections() const { return static_cast<int>(impl_->sessions.size()); }
+int HttpServer::connections() const { return static_cast<int>(impl_->places.taken()); }
 
 }

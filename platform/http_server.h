@@ -22,6 +22,7 @@ struct HttpServerSettings {
     std::chrono::milliseconds body_deadline{30000};
     std::chrono::milliseconds write_deadline{30000};
     std::chrono::milliseconds idle_deadline{75000};
+    /// When they are all in use, connections that ask nothing make room, and whoever finds no place is told so.
     int connections = 10000;
 };
 

@@ -71,7 +71,7 @@ TEST(Api, LimitsAndFraming) {
         "HTTP/1.1 400 Bad Request");
     EXPECT_EQ(first_line("POST /v1/executions HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n"),
               "HTTP/1.1 400 Bad Request");
-    EXPECT_EQ(first_line("GET /livez HTTP/1.1\r\nx: " + std::string(20000, 'y') + "\r\n\r\n").substr(0, 12),
+    EXPECT_EQ(first_line("GET /livez HTTP/1.1\r\nhost: x\r\nx: " + std::string(20000, 'y') + "\r\n\r\n").substr(0, 12),
               "HTTP/1.1 431");
     // Two requests in one go get two answers, in order.
     const auto both = raw_exchange(
