@@ -90,6 +90,7 @@ std::string Client::ask_text(const std::string& method, const std::string& path,
                    [&](const std::exception_ptr& thrown, platform::HttpOutcome got) {
                        failure = thrown;
                        outcome = std::move(got);
+                       client.stop();
                    });
     io.run();
     if (failure) std::rethrow_exception(failure);

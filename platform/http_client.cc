@@ -24,6 +24,10 @@ namespace ssl = asio::ssl;
 using tcp = asio::ip::tcp;
 using std::chrono::steady_clock;
 
+namespace {
+constexpr int kMostInterim = 20;
+}
+
 struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
     struct Wire {
         virtual ~Wire() = default;
@@ -66,7 +70,7 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
     };
 
     Impl(asio::any_io_executor e, HttpClientSettings s)
-        : executor(std::move(e)), settings(std::move(s)), context(ssl::context::tls_client) {
+        : executor(std::move(e)), settings(std::move(s)), context(ssl::context::tls_client), tidying(executor) {
         context.set_default_verify_paths();
         if (!settings.extra_trust.empty()) context.load_verify_file(settings.extra_trust);
         context.set_verify_mode(ssl::verify_peer);
@@ -77,7 +81,31 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
     HttpClientSettings settings;
     ssl::context context;
     std::map<std::string, Origin> origins;
+    asio::steady_timer tidying;
+    bool tidying_planned = false;
     bool stopping = false;
+
+    /// Nobody may come back to an origin: its connections are closed in time, and it is forgotten.
+    void plan_tidying() {
+        if (std::exchange(tidying_planned, true)) return;
+        tidying.expires_after(std::chrono::seconds{1});
+        tidying.async_wait([self = weak_from_this()](boost::system::error_code error) {
+            const auto impl = error ? nullptr : self.lock();
+            if (impl) impl->tidy();
+        });
+    }
+
+    void tidy() {
+        tidying_planned = false;
+        const auto now = steady_clock::now();
+        for (auto at = origins.begin(); at != origins.end();) {
+            auto& origin = at->second;
+            origin.idle.remove_if([&](Kept& kept) { return kept.until <= now || !still_open(kept.wire->lowest()); });
+            const bool unused = origin.idle.empty() && origin.waiting.empty() && origin.open == 0;
+            at = unused ? origins.erase(at) : std::next(at);
+        }
+        if (!origins.empty()) plan_tidying();
+    }
 
     /// When a request ends its place goes to the one that has waited longest, by name: a mere wake-up would be lost
     /// when two end before the first one woken has run, and the places would never be used again.
@@ -201,7 +229,8 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         std::optional<http::response_parser<http::string_body>> holder;
         boost::system::error_code error;
         bool cut = false;
-        // 100 Continue and its like are not the answer; a peer that sends nothing else runs into the deadline.
+        // 100 Continue and its like are not the answer; who says nothing else, however fast, is not listened to.
+        int interim = 0;
         do {
             holder.emplace();
             holder->header_limit(static_cast<std::uint32_t>(settings.header_limit));
@@ -213,7 +242,10 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
                                 http::async_read_header(stream, buffer, *holder, asio::as_tuple(asio::use_awaitable)));
             auto [header_error, count] = co_await std::move(reading);
             error = header_error;
-        } while (!error && holder->get().result_int() / 100 == 1 && holder->get().result_int() != 101);
+        } while (!error && holder->get().result_int() / 100 == 1 && holder->get().result_int() != 101 &&
+                 ++interim <= kMostInterim);
+        if (interim > kMostInterim)
+            co_return std::pair<HttpOutcome, bool>(NoAnswer{"nothing but interim answers (1xx)", address}, false);
         const auto first_byte = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - begun);
         auto& parser = *holder;
         cut = !error && !head && parser.content_length().value_or(0) > settings.body_limit;
@@ -267,6 +299,7 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
                            steady_clock::time_point not_after = steady_clock::time_point::max()) {
         const auto self = shared_from_this();
         Origin& origin = origins[url.origin()];
+        if (!stopping) plan_tidying();
         const auto connect_by = steady_clock::now() + settings.connect_deadline;
         if (origin.open < settings.connections_per_origin) {
             ++origin.open;
@@ -293,7 +326,8 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         text += url.target;
         text += " HTTP/1.1\r\nhost: ";
         text += url.authority();
-        text += "\r\n";
+        // What comes is read as it comes: nothing here unpacks, so that nothing can grow when it is unpacked.
+        text += "\r\naccept-encoding: identity\r\n";
         for (const auto& [key, value] : headers) {
             text += key;
             text += ": ";
@@ -355,6 +389,7 @@ Task<HttpOutcome> HttpClient::send_before(steady_clock::time_point moment, std::
 
 void HttpClient::stop() {
     impl_->stopping = true;
+    impl_->tidying.cancel();
     for (auto& [name, origin] : impl_->origins) origin.idle.clear();
 }
 

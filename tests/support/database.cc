@@ -34,7 +34,7 @@ std::string TestDatabase::admin_url(const std::string& database) const {
     return "host=" + sockets_ + " user=impresario dbname=" + database;
 }
 
-TestDatabase::TestDatabase() : sockets_(cluster_sockets()) {
+TestDatabase::TestDatabase(const std::string& sockets) : sockets_(sockets.empty() ? cluster_sockets() : sockets) {
     static std::atomic<int> count{0};
     name_ = "test_" + std::to_string(getpid()) + "_" + std::to_string(count++);
     // Copying the template fails while another test copies it: wait for it by an advisory lock.

@@ -11,7 +11,8 @@ namespace impresario::testing {
 
 class TestDatabase {
   public:
-    TestDatabase();
+    /// `sockets`: of another cluster than the one that the test run shares.
+    explicit TestDatabase(const std::string& sockets = "");
     ~TestDatabase();
 
     domain::Secret url() const;

@@ -59,15 +59,18 @@ Json quick_retries(int max_retries, double seconds) {
 
 HubProcess::HubProcess(const TestDatabase& database, const std::string& key_file, const std::string& extra_config,
                        int port, bool wait, const std::string& database_url, const std::string& failpoints,
-                       const std::string& seen)
+                       const std::string& seen, const std::vector<std::string>& before)
     : directory_(temporary_directory()), port_(port == 0 ? free_port() : port) {
     std::ofstream(directory_ + "/impresario.toml")
-        << "[http]\nport = " << port_
-        << "\n[egress]\nallow = [\"127.0.0.0/8\"]\n[log]\nformat = \"text\"\nlevel = \"debug\"\n"
+        << "[egress]\nallow = [\"127.0.0.0/8\"]\n[log]\nformat = \"text\"\nlevel = \"debug\"\n"
         << extra_config;
     platform::ProcessSettings settings;
-    settings.command = {IMPRESARIO_BINARY, "serve", "--config", directory_ + "/impresario.toml"};
+    settings.command = before;
+    for (const auto& part : {std::string(IMPRESARIO_BINARY), std::string("serve"), std::string("--config"),
+                             directory_ + "/impresario.toml"})
+        settings.command.push_back(part);
     settings.environment = {{"IMPRESARIO_DATABASE_URL", database_url.empty() ? database.url().reveal() : database_url},
+                            {"IMPRESARIO_HTTP_PORT", std::to_string(port_)},
                             {"IMPRESARIO_HUB_KEY_FILE", key_file}};
     if (!failpoints.empty()) settings.environment.emplace_back("IMPRESARIO_FAILPOINTS", failpoints);
     if (!seen.empty()) settings.environment.emplace_back("IMPRESARIO_FAILPOINTS_SEEN", seen);
@@ -99,7 +102,30 @@ int HubProcess::terminate() {
 
 std::string HubProcess::log() const { return text_of(directory_ + "/hub.log"); }
 
-HubFixture::HubFixture(const std::string& extra_config) : config_(extra_config), directory_(temporary_directory()) {
+std::size_t HubProcess::open_files() const {
+    const fs::directory_iterator files("/proc/" + std::to_string(pid()) + "/fd");
+    return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+}
+
+std::size_t HubProcess::memory_kib() const {
+    const auto status = text_of("/proc/" + std::to_string(pid()) + "/status");
+    return std::stoul(status.substr(status.find("VmRSS:") + 6));
+}
+
+double HubProcess::cpu_seconds() const {
+    // Fields 14 and 15; those before the bracket may hold anything.
+    const auto stat = text_of("/proc/" + std::to_string(pid()) + "/stat");
+    std::istringstream rest(stat.substr(stat.rfind(')') + 2));
+    std::string skipped;
+    for (int i = 3; i < 14; ++i) rest >> skipped;
+    double user = 0;
+    double system = 0;
+    rest >> user >> system;
+    return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+HubFixture::HubFixture(const std::string& extra_config, std::vector<std::string> before, const std::string& sockets)
+    : database(sockets), config_(extra_config), before_(std::move(before)), directory_(temporary_directory()) {
     key_file_ = directory_ + "/hub.key";
     std::ofstream(key_file_) << "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=\n";
     key = make_key("admin", "test");
@@ -124,7 +150,7 @@ std::string HubFixture::make_key(const std::string& role, const std::string& nam
 
 void HubFixture::start() {
     hub.reset();
-    hub = std::make_unique<HubProcess>(database, key_file_, config_, port_);
+    hub = std::make_unique<HubProcess>(database, key_file_, config_, port_, true, "", "", "", before_);
     port_ = hub->port();
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "platform/process.h"
 #include "tests/support/database.h"
@@ -17,10 +18,11 @@ namespace impresario::testing {
 class HubProcess {
   public:
     /// Starts it and waits until it is ready. `database_url`: another way to the same database. `failpoints`: faults to
-    /// plant (platform/failpoint.h); `seen`: the file in which it notes the places it passes.
+    /// plant (platform/failpoint.h); `seen`: the file in which it notes the places it passes. `before`: a command that
+    /// runs it, such as {"prlimit", "--nofile=256"}.
     HubProcess(const TestDatabase& database, const std::string& key_file, const std::string& extra_config = "",
                int port = 0, bool wait = true, const std::string& database_url = "", const std::string& failpoints = "",
-               const std::string& seen = "");
+               const std::string& seen = "", const std::vector<std::string>& before = {});
     ~HubProcess();
 
     int port() const { return port_; }
@@ -34,6 +36,10 @@ class HubProcess {
     std::optional<int> poll() { return process_->poll(); }
     void signal(int number) { process_->signal(number); }
     std::string log() const;
+    /// What /proc counts now.
+    std::size_t open_files() const;
+    std::size_t memory_kib() const;
+    double cpu_seconds() const;
     bool wait_ready(double seconds = 20) const;
 
   private:
@@ -45,7 +51,8 @@ class HubProcess {
 /// A database, a hub, a peer and a key: what most flows begin with.
 class HubFixture {
   public:
-    explicit HubFixture(const std::string& extra_config = "");
+    explicit HubFixture(const std::string& extra_config = "", std::vector<std::string> before = {},
+                        const std::string& sockets = "");
     ~HubFixture();
 
     TestDatabase database;
@@ -76,6 +83,7 @@ class HubFixture {
 
   private:
     std::string config_;
+    std::vector<std::string> before_;
     std::string directory_;
     std::string key_file_;
     /// Kept over restarts, so that callbacks find the new process.

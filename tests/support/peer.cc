@@ -14,6 +14,17 @@
 
 namespace impresario::testing {
 
+namespace {
+bool send_all(int fd, const std::string& bytes) {
+    for (std::size_t sent = 0; sent < bytes.size();) {
+        const auto count = send(fd, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+        if (count <= 0) return false;
+        sent += static_cast<std::size_t>(count);
+    }
+    return true;
+}
+}
+
 Peer::Peer(Script script) : script_(std::move(script)) {
     listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const int on = 1;
@@ -131,15 +142,12 @@ void Peer::serve(int fd) {
         } else {
             going = false;
         }
-        std::size_t sent = 0;
-        while (sent < answer.size()) {
-            const auto count = send(fd, answer.data() + sent, answer.size() - sent, MSG_NOSIGNAL);
-            if (count <= 0) {
-                going = false;
-                break;
-            }
-            sent += static_cast<std::size_t>(count);
+        if (behaviour.pieces) {
+            for (auto piece = behaviour.pieces(); piece && !stopping_ && send_all(fd, *piece);)
+                piece = behaviour.pieces();
+            break;
         }
+        going = send_all(fd, answer) && going;
     }
     std::lock_guard lock(mutex_);
     std::erase(open_, fd);

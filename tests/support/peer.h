@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -40,6 +41,8 @@ struct Behaviour {
     bool silent = false;
     /// Before the answer.
     std::chrono::milliseconds delay{0};
+    /// Sent one after the other instead of an answer, until there is none or nobody takes them any more.
+    std::function<std::optional<std::string>()> pieces;
 };
 
 class Peer {
