@@ -223,6 +223,8 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
     read.number("http", "port", config.http.port, 0, 65535, "IMPRESARIO_HTTP_PORT");
     read.number("http", "connections", config.http.connections, 10, 100000);
     read.duration("http", "header_deadline_ms", config.http.header_deadline, 100, 120000);
+    read.duration("http", "body_deadline_ms", config.http.body_deadline, 100, 600000);
+    read.duration("http", "write_deadline_ms", config.http.write_deadline, 100, 600000);
     config.node.public_url = "http://" + config.http.address + ":" + std::to_string(config.http.port);
     read.text("http", "public_url", config.node.public_url, "IMPRESARIO_PUBLIC_URL");
     while (config.node.public_url.ends_with('/')) config.node.public_url.pop_back();

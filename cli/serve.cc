@@ -1,5 +1,6 @@
 #include "cli/serve.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -7,6 +8,7 @@
 #include "cli/command.h"
 #include "migrations/migrations.h"
 #include "platform/listener.h"
+#include "platform/open_files.h"
 #include "platform/session_check.h"
 #include "subworkflows/workflow_type_json.h"
 
@@ -223,7 +225,7 @@ class HubProcess {
         for (int i = 0; i < 100 && server_.connections() > 0; ++i)
             co_await platform::pause_for(std::chrono::milliseconds{10});
         log::info("stopped");
-        listener_.reset();
+        // The listener is not waited for: a database that has gone silent could keep its thread for ever.
         io_.stop();
     }
 
@@ -251,9 +253,22 @@ class HubProcess {
 
 }
 
+namespace {
+/// However many connect, the database and the peers find descriptors (S11).
+void keep_descriptors_back(platform::HttpServerSettings& http) {
+    const auto limit = platform::raise_open_file_limit();
+    const auto most = static_cast<int>(limit - std::min<std::size_t>(limit / 2, 1000));
+    if (http.connections <= most) return;
+    log::warn("http.connections is more than the limit of open files allows",
+              {{"asked", http.connections}, {"taken", most}, {"open_files", limit}, {"next", "raise it: ulimit -n"}});
+    http.connections = most;
+}
+}
+
 int serve(Config config) {
     std::signal(SIGPIPE, SIG_IGN);
     log::start(config.log_level, config.log_format, "hub");
+    keep_descriptors_back(config.http);
     HubProcess process(std::move(config));
     const int code = process.run();
     // Coroutines that still wait hold on to parts of the process; the end of the process ends them all at once.
