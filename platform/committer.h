@@ -60,7 +60,8 @@ Task<std::vector<std::variant<Reply, std::exception_ptr>>> write_each(Database& 
 /// one key share a lane, and are written in the order in which they came. What PostgreSQL cannot store fails alone. A
 /// transaction costs the same round trips for one item as for a hundred, so a lane that had company leaves time for
 /// more, 3 ms from the beginning of one transaction to the next for each that came along, up to `longest_pace`. Who
-/// comes alone never waits.
+/// comes alone never waits. When the database is away, those who have waited behind fail as well: another try could
+/// take as long, and their callers wait.
 template <class Item, class Reply>
 class Committer {
   public:
@@ -81,7 +82,7 @@ class Committer {
         auto asked_answer = asio::async_initiate<const asio::use_awaitable_t<>&, void(std::exception_ptr, Reply)>(
             [this, key](auto handler, Item moved) {
                 Lane& lane = lanes_[key % lanes_.size()];
-                lane.waiting.push_back(Entry{std::move(moved), std::move(handler)});
+                lane.waiting.push_back(Entry{std::move(moved), std::move(handler), std::chrono::steady_clock::now()});
                 pump(lane);
             },
             asio::use_awaitable, std::move(item));
@@ -98,7 +99,10 @@ class Committer {
     struct Entry {
         Item item;
         Handler handler;
+        std::chrono::steady_clock::time_point since;
     };
+    /// Who came later may try for himself.
+    static constexpr std::chrono::seconds kWaited{1};
     /// As many need no more company.
     static constexpr std::size_t kEnough = 64;
     /// From the beginning of a transaction of so many items to the next.
@@ -151,6 +155,8 @@ class Committer {
                 if (const auto* reply = std::get_if<Reply>(&each)) replies.push_back(reply);
             if (!replies.empty()) committed_(replies);
         }
+        std::vector<Handler> behind;
+        if (std::all_of(written.begin(), written.end(), database_away)) behind = take_waiting(lane);
         for (std::size_t i = 0; i < handlers.size(); ++i) {
             if (auto* reply = std::get_if<Reply>(&written[i])) {
                 std::move(handlers[i])(std::exception_ptr{}, std::move(*reply));
@@ -158,8 +164,32 @@ class Committer {
                 std::move(handlers[i])(std::get<std::exception_ptr>(written[i]), Reply{});
             }
         }
+        for (auto& handler : behind)
+            std::move(handler)(std::make_exception_ptr(DatabaseUnavailable("the database is away")), Reply{});
         lane.flushing = false;
         pump(lane);
+    }
+
+    static bool database_away(const std::variant<Reply, std::exception_ptr>& written) {
+        const auto* failure = std::get_if<std::exception_ptr>(&written);
+        if (!failure) return false;
+        try {
+            std::rethrow_exception(*failure);
+        } catch (const DatabaseUnavailable&) {
+            return true;
+        } catch (const DatabaseInDoubt&) {
+            return true;
+        } catch (...) {
+            return false;
+        }
+    }
+
+    static std::vector<Handler> take_waiting(Lane& lane) {
+        const auto now = std::chrono::steady_clock::now();
+        std::vector<Handler> taken;
+        for (; !lane.waiting.empty() && now - lane.waiting.front().since >= kWaited; lane.waiting.pop_front())
+            taken.push_back(std::move(lane.waiting.front().handler));
+        return taken;
     }
 
     Database& database_;

@@ -424,6 +424,8 @@ struct Database::Workers {
                 try {
                     run();
                 } catch (const StaleConnection&) {
+                    // Where the watch cut a silent one, the next would be as silent, and somebody waits.
+                    if (is_cut(seat)) throw;
                     run_in_new_session();
                 } catch (const StatementRefused& e) {
                     // A migration changed what a prepared statement returns: only a new session forgets the old plan.
@@ -472,6 +474,10 @@ struct Database::Workers {
         seat.socket = socket;
         seat.cut = false;
         seat.busy_since = steady_clock::now();
+    }
+    static bool is_cut(Seat& seat) {
+        std::lock_guard lock(seat.mutex);
+        return seat.cut;
     }
     bool end(Seat& seat) {
         std::lock_guard lock(seat.mutex);

@@ -83,6 +83,10 @@ void SqlProxy::serve(int client) {
     // Whether the transaction under way has run the statement. Statements and COMMIT are small: one piece each.
     bool ran = false;
     while (!stopping_ && server >= 0) {
+        if (held_) {
+            poll(nullptr, 0, 20);
+            continue;
+        }
         pollfd either[] = {{client, POLLIN, 0}, {server, POLLIN, 0}};
         if (poll(either, 2, 50) <= 0) continue;
         if (either[0].revents != 0) {
