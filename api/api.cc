@@ -146,7 +146,8 @@ platform::Task<platform::HttpResponse> Api::answer(const Route& route, Call call
                           "same Idempotency-Key where one was given");
     } catch (const platform::StatementRefused& e) {
         if (e.later() || e.transient())
-            co_return problem(503, "database-slow", "the database took too long; nothing was changed, try again");
+            co_return problem(503, "database-slow",
+                              "the database took too long or is short of room; nothing was changed, try again");
         failure = e.what();
     } catch (const std::exception& e) {
         failure = e.what();

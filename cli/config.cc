@@ -222,6 +222,9 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
     read.text("http", "address", config.http.address, "IMPRESARIO_HTTP_ADDRESS");
     read.number("http", "port", config.http.port, 0, 65535, "IMPRESARIO_HTTP_PORT");
     read.number("http", "connections", config.http.connections, 10, 100000);
+    std::size_t mebibytes = config.http.bodies_limit >> 20;
+    read.number("http", "bodies_mib", mebibytes, 16, 65536);
+    config.http.bodies_limit = mebibytes << 20;
     read.duration("http", "header_deadline_ms", config.http.header_deadline, 100, 120000);
     read.duration("http", "body_deadline_ms", config.http.body_deadline, 100, 600000);
     read.duration("http", "write_deadline_ms", config.http.write_deadline, 100, 600000);

@@ -326,8 +326,9 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         text += url.target;
         text += " HTTP/1.1\r\nhost: ";
         text += url.authority();
+        text += "\r\n";
         // What comes is read as it comes: nothing here unpacks, so that nothing can grow when it is unpacked.
-        text += "\r\naccept-encoding: identity\r\n";
+        if (header(headers, "accept-encoding").empty()) text += "accept-encoding: identity\r\n";
         for (const auto& [key, value] : headers) {
             text += key;
             text += ": ";

@@ -22,7 +22,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-/// Between two lines of the log about it.
+/// Between two lines of the log about connections without a place.
 constexpr auto kFullNote = std::chrono::seconds{10};
 
 /// What a broken request is answered with; 0: nothing, the peer has gone or was too slow (then its socket is closed).
@@ -59,14 +59,14 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
     tcp::acceptor acceptor;
     asio::steady_timer retry;
     Places places{static_cast<std::size_t>(settings.connections)};
+    std::size_t bodies = 0;
     steady_clock::time_point full_noted{};
     bool stopping = false;
 
     /// Says so and is done, without waiting for anybody.
     void turn_away(tcp::socket socket) {
         static const std::string text = [] {
-            auto response = plain_problem(503, "every connection here is in use; try again");
-            response.headers.emplace_back("retry-after", "2");
+            const auto response = plain_problem(503, "every connection here is in use; try again");
             return response_text(response, false);
         }();
         if (const auto now = steady_clock::now(); now - full_noted > kFullNote) {
@@ -82,6 +82,19 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
         std::array<char, 4096> rest{};
         socket.read_some(asio::buffer(rest), ignored);
     }
+
+    /// What a body takes, until its request has been answered.
+    struct BodyRoom {
+        explicit BodyRoom(std::size_t& all) : all_(all) {}
+        ~BodyRoom() { is(0); }
+        BodyRoom(const BodyRoom&) = delete;
+        BodyRoom& operator=(const BodyRoom&) = delete;
+        void is(std::size_t size) { all_ += size - std::exchange(size_, size); }
+
+      private:
+        std::size_t& all_;
+        std::size_t size_ = 0;
+    };
 
     Task<void> accept_loop() {
         const auto self = shared_from_this();
@@ -219,16 +232,25 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
                 co_await answer(*session, plain_problem(417, "nothing but 100-continue may be expected here"), false);
                 break;
             }
-            if (!parser.is_done()) {
-                stream.expires_after(settings.body_deadline);
+            BodyRoom room(bodies);
+            beast::error_code body_error;
+            parser.eager(true);
+            stream.expires_after(settings.body_deadline);
+            while (!parser.is_done() && !body_error && bodies <= settings.bodies_limit) {
                 auto reading_body =
                     failpoint::call("http.server.read_body",
-                                    http::async_read(stream, buffer, parser, asio::as_tuple(asio::use_awaitable)));
-                auto [body_error, body_count] = co_await std::move(reading_body);
-                if (body_error) {
-                    co_await refuse(*session, body_error);
-                    break;
-                }
+                                    http::async_read_some(stream, buffer, parser, asio::as_tuple(asio::use_awaitable)));
+                auto [error, count] = co_await std::move(reading_body);
+                body_error = error;
+                room.is(parser.get().body().size());
+            }
+            if (body_error) {
+                co_await refuse(*session, body_error);
+                break;
+            }
+            if (bodies > settings.bodies_limit) {
+                co_await answer(*session, plain_problem(503, "too many large bodies at once; try again"), false);
+                break;
             }
             request.body = std::move(parser.get().body());
 

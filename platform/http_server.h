@@ -18,6 +18,8 @@ struct HttpServerSettings {
     std::size_t header_limit = 16 * 1024;
     /// Largest body where the handler names no other.
     std::size_t body_limit = 1024 * 1024;
+    /// Bytes of all bodies under way together; beyond it 503. Whose they are is known only after the body.
+    std::size_t bodies_limit = std::size_t{512} * 1024 * 1024;
     std::chrono::milliseconds header_deadline{10000};
     std::chrono::milliseconds body_deadline{30000};
     std::chrono::milliseconds write_deadline{30000};

@@ -27,11 +27,12 @@ HttpResponse plain_problem(int status, std::string_view detail) {
     response.status = status;
     response.close = true;
     response.headers.emplace_back("content-type", "application/problem+json");
+    if (status == 503) response.headers.emplace_back("retry-after", "2");
     const std::string_view type = status == 413   ? "body-too-large"
                                   : status == 431 ? "headers-too-large"
                                   : status == 417 ? "expectation-failed"
                                   : status == 500 ? "internal"
-                                  : status == 503 ? "too-many-connections"
+                                  : status == 503 ? "too-busy"
                                                   : "bad-request";
     response.body = R"({"type":"/problems/)" + std::string(type) + R"(","title":")" +
                     std::string(reason_phrase(status)) + R"(","status":)" + std::to_string(status) + R"(,"detail":")" +

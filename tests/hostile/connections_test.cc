@@ -143,6 +143,27 @@ TEST(HostileConnections, AnAnswerThatNobodyReadsHoldsNothingUp) {
     EXPECT_LT(hub.hub->memory_kib(), 400U * 1024);
 }
 
+TEST(HostileConnections, LargeBodiesOfStrangersTakeNoMoreThanTheirRoom) {
+    HubFixture hub("[http]\nbodies_mib = 32\nbody_deadline_ms = 3000\n");
+    const int port = hub.hub->port();
+    const std::string head = "POST /v1/callbacks/x HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+    const std::string most = "f00000\r\n" + std::string(15 << 20, ' ') + "\r\n";
+    // They never end, and hold what they have until their deadline.
+    std::vector<Line> lines;
+    for (int i = 0; i < 2; ++i) {
+        lines.emplace_back(port);
+        EXPECT_TRUE(lines.back().send(head + most));
+    }
+    Line third(port);
+    third.send(head + most);
+    EXPECT_TRUE(third.wait_status(503, 10));
+    EXPECT_EQ(hub.api("POST", "/v1/pause", {{"reason", "small ones are taken"}}).status, 200);
+    for (auto& line : lines) EXPECT_TRUE(line.wait_closed(15));
+    Line next(port);
+    next.send(head + most + "0\r\n\r\n");
+    EXPECT_TRUE(next.wait_status(401, 10)) << "when they are gone, there is room";
+}
+
 TEST(HostileConnections, S11OutOfDescriptorsIsABadMinute) {
     HubFixture hub("[http]\nheader_deadline_ms = 1000\n", {"prlimit", "--nofile=256:256"});
     const int port = hub.hub->port();
