@@ -130,7 +130,7 @@ TEST(HostileDatabase, OneThatSaysNothingIsABadMinute) {
     clients.stop();
     EXPECT_EQ(clients.odd(), "");
     EXPECT_GT(clients.refused(), 10);
-    EXPECT_LT(clients.slowest(), 12);
+    EXPECT_LT(clients.slowest(), 11) << "twelve seconds are promised, and there is a proxy between";
     EXPECT_TRUE(eventually([&] {
         return Peer::call_back(slow.asked()[0], {{"status", "completed"}, {"result_data", 1}}).status == 200;
     }));
