@@ -71,9 +71,9 @@ std::string connection_string(const DatabaseSettings& settings) {
     return text;
 }
 
-/// Plans: every statement of ours finds its rows by an index, whatever they are. Planned for each set of parameters, one
-/// that changes a single row spends more time on planning than on the row; and a table that is still small, or was when
-/// it was last analyzed, would be read whole by a plan that is kept until it is large.
+/// Plans: every statement of ours finds its rows by an index, whatever they are. Planned for each set of parameters,
+/// one that changes a single row spends more time on planning than on the row; and a table that is still small, or was
+/// when it was last analyzed, would be read whole by a plan that is kept until it is large.
 std::string session_settings(const DatabaseSettings& settings, std::string_view scope) {
     const std::string set = "SET " + std::string(scope);
     return set + "statement_timeout = " + std::to_string(settings.statement_timeout.count()) + "; " + set +
@@ -177,9 +177,9 @@ class ConnectionTx final : public Tx {
             return impl_.rows(
                 work_.exec_params(std::string(statement.text), pqxx::prepare::make_dynamic_params(values)));
         const std::string name(statement.name);
-        // The text's address is the identity: two rooms may give their files the same name.
-        const std::string key =
-            name + "_" + std::to_string(reinterpret_cast<std::uintptr_t>(statement.text.data()) & 0xffffff);
+        // The text's address, all of it, is the identity: two rooms may give their files the same name, and texts made
+        // at run time on different threads lie the same way in memory areas of their own.
+        const std::string key = name + "_" + std::to_string(reinterpret_cast<std::uintptr_t>(statement.text.data()));
         if (impl_.prepared.insert(statement.text.data()).second) {
             try {
                 impl_.pq.prepare(key, std::string(statement.text));

@@ -300,7 +300,8 @@ TEST(Kit, AKilledServiceIsNoticedByTheDeadlineAndASecondOneByItsWord) {
     auto service = std::make_unique<Program>("seo_monitor");
     const int port = service->port;
     Peer pages(slowly);
-    service->register_with(hub, "seo_monitor", {{"timeout_seconds", 2}, {"retry_policy", quick_retries(3)}});
+    // Enough for the requests that come while nobody listens: they are tries too.
+    service->register_with(hub, "seo_monitor", {{"timeout_seconds", 2}, {"retry_policy", quick_retries(20)}});
     const auto id = hub.enqueue("seo_monitor", slow_pages(pages, 8));
     ASSERT_TRUE(pages.wait_until([](const std::vector<Asked>& asked) { return pages_asked(asked) >= 2; }));
     service->process->signal(SIGKILL);
