@@ -138,7 +138,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
             // Some clients end a body with a line that does not belong to it (RFC 9112, 2.2).
             for (; bytes.starts_with("\r\n"); bytes.remove_prefix(2)) buffer.consume(2);
             const auto length = head_length(bytes);
-            if (std::max(length, length == 0 ? bytes.size() : 0) > settings.header_limit) {
+            if ((length > 0 ? length : bytes.size()) > settings.header_limit) {
                 co_await answer(session, plain_problem(431, "the headers are larger than is taken here"), false);
                 co_return false;
             }
@@ -148,11 +148,19 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
                 co_await answer(session, plain_problem(400, fault), false);
                 co_return false;
             }
-            auto [error, count] =
-                co_await session.stream.async_read_some(buffer.prepare(4096), asio::as_tuple(asio::use_awaitable));
-            if (error) co_return false;
-            buffer.commit(count);
+            const bool more = co_await read_more(session, buffer);
+            if (!more) co_return false;
         }
+    }
+
+    /// Takes in what comes next; false when nothing does.
+    Task<bool> read_more(Session& session, beast::flat_buffer& buffer) {
+        auto reading =
+            failpoint::call("http.server.read",
+                            session.stream.async_read_some(buffer.prepare(4096), asio::as_tuple(asio::use_awaitable)));
+        auto [error, count] = co_await std::move(reading);
+        if (!error) buffer.commit(count);
+        co_return !error;
     }
 
     Task<void> serve(std::shared_ptr<Session> session) {
@@ -169,10 +177,8 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
             if (buffer.size() == 0) {
                 places.rests(*session);
                 stream.expires_after(places.has_asked(*session) ? settings.idle_deadline : settings.header_deadline);
-                auto [error, count] =
-                    co_await stream.async_read_some(buffer.prepare(4096), asio::as_tuple(asio::use_awaitable));
-                if (error) break;
-                buffer.commit(count);
+                const bool more = co_await read_more(*session, buffer);
+                if (!more) break;
             }
             places.asks(*session);
             const bool whole = co_await read_head(*session, buffer);
@@ -181,10 +187,8 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
             http::request_parser<http::string_body> parser;
             parser.header_limit(static_cast<std::uint32_t>(settings.header_limit));
             parser.body_limit(boost::none);
-            auto reading =
-                failpoint::call("http.server.read",
-                                http::async_read_header(stream, buffer, parser, asio::as_tuple(asio::use_awaitable)));
-            auto [header_error, header_count] = co_await std::move(reading);
+            auto [header_error, header_count] =
+                co_await http::async_read_header(stream, buffer, parser, asio::as_tuple(asio::use_awaitable));
             if (header_error) {
                 co_await refuse(*session, header_error);
                 break;
@@ -205,7 +209,6 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
             }
             auto fault = target_fault(target);
             if (fault.empty()) fault = host_fault(message[http::field::host]);
-            if (fault.empty() && message.count(http::field::host) > 1) fault = "there is more than one Host";
             if (!fault.empty()) {
                 co_await answer(*session, plain_problem(400, fault), false);
                 break;
