@@ -7,6 +7,8 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/support/temporary_directory.h"
+
 namespace impresario::campaign {
 
 using std::chrono::milliseconds;
@@ -19,8 +21,7 @@ constexpr auto kPatience = std::chrono::seconds{60};
 
 Hubs::Hubs(const testing::TestDatabase& database, const std::string& failpoints, const std::string& seen)
     : database_(database), seen_(seen) {
-    directory_ = "/tmp/impresario-campaign-XXXXXX";
-    if (!mkdtemp(directory_.data())) throw std::runtime_error("no temporary directory");
+    directory_ = testing::temporary_directory("campaign");
     std::ofstream(directory_ + "/hub.key") << "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=\n";
     platform::ProcessSettings settings;
     settings.command = {IMPRESARIO_BINARY, "keys",           "create",

@@ -18,6 +18,7 @@
 #include "tests/storm/client.h"
 #include "tests/storm/receiver.h"
 #include "tests/storm/weather.h"
+#include "tests/support/temporary_directory.h"
 
 namespace impresario::storm {
 namespace {
@@ -114,8 +115,7 @@ class Storm {
 
   private:
     static std::string make_directory() {
-        std::string name = "/tmp/impresario-storm-XXXXXX";
-        if (!mkdtemp(name.data())) throw std::runtime_error("no temporary directory");
+        auto name = testing::temporary_directory("storm");
         // For the user as whom root runs PostgreSQL.
         fs::permissions(name, fs::perms::others_exec | fs::perms::group_exec, fs::perm_options::add);
         return name;

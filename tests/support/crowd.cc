@@ -4,13 +4,14 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+
+#include "platform/open_files.h"
 
 namespace impresario::testing {
 
@@ -81,12 +82,8 @@ bool Line::wait_status(int status, double seconds) {
 }
 
 int raise_connections(int wanted) {
-    rlimit limit{};
-    getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
     // The hub inherits the same limit, and keeps 1000 back.
-    const auto most = static_cast<long>(std::min<rlim_t>(limit.rlim_max, 1'000'000)) - 1500;
+    const auto most = static_cast<long>(platform::raise_open_file_limit()) - 1500;
     return static_cast<int>(std::clamp<long>(most, 100, wanted));
 }
 

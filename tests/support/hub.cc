@@ -12,18 +12,14 @@
 #include <sstream>
 #include <thread>
 
+#include "tests/support/temporary_directory.h"
+
 namespace impresario::testing {
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 namespace {
-std::string temporary_directory() {
-    std::string name = "/tmp/impresario-flow-XXXXXX";
-    if (!mkdtemp(name.data())) throw std::runtime_error("no temporary directory");
-    return name;
-}
-
 std::string text_of(const std::string& path) {
     std::ifstream file(path);
     std::stringstream text;
@@ -60,7 +56,7 @@ Json quick_retries(int max_retries, double seconds) {
 HubProcess::HubProcess(const TestDatabase& database, const std::string& key_file, const std::string& extra_config,
                        int port, bool wait, const std::string& database_url, const std::string& failpoints,
                        const std::string& seen, const std::vector<std::string>& before)
-    : directory_(temporary_directory()), port_(port == 0 ? free_port() : port) {
+    : directory_(temporary_directory("flow")), port_(port == 0 ? free_port() : port) {
     std::ofstream(directory_ + "/impresario.toml")
         << "[egress]\nallow = [\"127.0.0.0/8\"]\n[log]\nformat = \"text\"\nlevel = \"debug\"\n"
         << extra_config;
@@ -125,7 +121,7 @@ double HubProcess::cpu_seconds() const {
 }
 
 HubFixture::HubFixture(const std::string& extra_config, std::vector<std::string> before, const std::string& sockets)
-    : database(sockets), config_(extra_config), before_(std::move(before)), directory_(temporary_directory()) {
+    : database(sockets), config_(extra_config), before_(std::move(before)), directory_(temporary_directory("flow")) {
     key_file_ = directory_ + "/hub.key";
     std::ofstream(key_file_) << "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=\n";
     key = make_key("admin", "test");

@@ -10,18 +10,13 @@
 #include <stdexcept>
 
 #include "migrations/migrations.h"
+#include "tests/support/temporary_directory.h"
 
 namespace impresario::testing {
 
 namespace fs = std::filesystem;
 
 namespace {
-std::string new_directory() {
-    std::string name = "/tmp/impresario-own-XXXXXX";
-    if (!mkdtemp(name.data())) throw std::runtime_error("no temporary directory");
-    return name;
-}
-
 /// From then on this thread and its children see mounts of their own, which go with them.
 bool private_mounts() {
     static const bool made =
@@ -32,14 +27,14 @@ bool private_mounts() {
 
 bool OwnCluster::room_can_be_limited() {
     if (geteuid() != 0 || !private_mounts()) return false;
-    const auto directory = new_directory();
+    const auto directory = temporary_directory("own");
     const bool can = mount("tmpfs", directory.c_str(), "tmpfs", 0, "size=1m") == 0;
     if (can) umount2(directory.c_str(), MNT_DETACH);
     fs::remove_all(directory);
     return can;
 }
 
-OwnCluster::OwnCluster(int room_mib) : directory_(new_directory()) {
+OwnCluster::OwnCluster(int room_mib) : directory_(temporary_directory("own")) {
     if (room_mib > 0) {
         const auto size = "size=" + std::to_string(room_mib) + "m";
         if (mount("tmpfs", directory_.c_str(), "tmpfs", 0, size.c_str()) != 0)

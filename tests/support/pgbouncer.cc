@@ -8,14 +8,14 @@
 #include <stdexcept>
 
 #include "tests/support/hub.h"
+#include "tests/support/temporary_directory.h"
 
 namespace impresario::testing {
 
 namespace fs = std::filesystem;
 
 PgBouncer::PgBouncer(const TestDatabase& database, int sessions) : database_name_(database.name()) {
-    directory_ = "/tmp/impresario-pooler-XXXXXX";
-    if (!mkdtemp(directory_.data())) throw std::runtime_error("no temporary directory");
+    directory_ = temporary_directory("pooler");
     // It refuses to run as root, and whoever it runs as has to get in.
     fs::permissions(directory_, fs::perms::all);
     std::ofstream(directory_ + "/pgbouncer.ini") << "[databases]\n* = host=" << database.sockets()

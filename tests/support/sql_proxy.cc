@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "tests/support/temporary_directory.h"
+
 namespace impresario::testing {
 
 namespace {
@@ -45,8 +47,7 @@ std::string receive(int fd) {
 }
 
 SqlProxy::SqlProxy(const TestDatabase& database) : database_name_(database.name()) {
-    directory_ = "/tmp/impresario-proxy-XXXXXX";
-    if (!mkdtemp(directory_.data())) throw std::runtime_error("no temporary directory");
+    directory_ = temporary_directory("proxy");
     server_path_ = database.sockets() + "/.s.PGSQL.5432";
     listener_ = socket_at(directory_ + "/.s.PGSQL.5432", true);
     if (listener_ < 0) throw std::runtime_error("the proxy cannot listen");
