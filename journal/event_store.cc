@@ -30,7 +30,7 @@ void EventStore::append(Tx& tx, const std::vector<domain::Event>& events, const 
         types.add(event.type);
         payloads.add(event.payload);
     }
-    tx.exec(sql::append_events, Params()
+    tx.send(sql::append_events, Params()
                                     .add(std::move(kinds))
                                     .add(std::move(streams))
                                     .add(std::move(seqs))

@@ -18,9 +18,9 @@ void MetricStore::record(Tx& tx, const std::vector<Measurement>& measurements) c
         values.add(std::to_string(each.value));
         metadata.add(each.metadata);
     }
-    tx.exec(sql::record_metrics, Params().add(std::move(types)).add(std::move(values)).add(std::move(metadata)));
+    tx.send(sql::record_metrics, Params().add(std::move(types)).add(std::move(values)).add(std::move(metadata)));
 }
 
-void MetricStore::forget(Tx& tx) const { tx.exec(sql::forget_metrics); }
+void MetricStore::forget(Tx& tx) const { tx.send(sql::forget_metrics); }
 
 }

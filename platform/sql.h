@@ -2,6 +2,7 @@
 // SQL as the stores see it: statements with names, parameters, rows, one open transaction. libpqxx stays behind it.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -15,8 +16,8 @@
 
 namespace impresario::platform {
 
-/// A SQL text and its name, one for each .sql file. Prepared once per connection unless the pool says otherwise, with one
-/// plan for all parameters; a file that says `-- plan: for its parameters` is planned each time it runs.
+/// A SQL text and its name, one for each .sql file. Prepared once per connection unless the pool says otherwise, with
+/// one plan for all parameters; a file that says `-- plan: for its parameters` is planned each time it runs.
 struct Statement {
     std::string_view name;
     std::string_view text;
@@ -203,6 +204,14 @@ class Tx {
   public:
     virtual ~Tx() = default;
     virtual Rows exec(const Statement& statement, const Params& params = {}) = 0;
+    /// The same, with what it returns for later: it goes out with the next statement that is waited for, or with the
+    /// commit, in one round trip. The result may be called once or more, while the transaction is open. What is wrong
+    /// with it is thrown there.
+    virtual std::function<Rows()> ask(const Statement& statement, const Params& params = {}) {
+        return [rows = exec(statement, params)] { return rows; };
+    }
+    /// The same for what returns nothing.
+    void send(const Statement& statement, const Params& params = {}) { ask(statement, params); }
     /// Text that is not prepared: migrations, DDL. May hold several statements when it has no parameters.
     virtual Rows run(std::string_view sql, const Params& params = {}) = 0;
 };

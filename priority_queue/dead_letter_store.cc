@@ -25,11 +25,11 @@ void DeadLetterStore::add(Tx& tx, const std::vector<DeadLetter>& letters) const 
     }
     Params params;
     for (auto& array : a) params.add(std::move(array));
-    tx.exec(sql::add_dead_letters, params);
+    tx.send(sql::add_dead_letters, params);
 }
 
 void DeadLetterStore::resolve(Tx& tx, const Resolution& resolution) const {
-    tx.exec(sql::resolve_dead_letter, Params()
+    tx.send(sql::resolve_dead_letter, Params()
                                           .add(resolution.execution)
                                           .add(resolution.opening)
                                           .add(resolution.how)

@@ -155,7 +155,7 @@ void QueueStore::insert(Tx& tx, const std::vector<NewExecution>& executions) con
     }
     Params params;
     for (auto& array : a) params.add(std::move(array));
-    tx.exec(sql::insert_executions, params);
+    tx.send(sql::insert_executions, params);
 }
 
 QueueStore::Locked QueueStore::lock(Tx& tx, const std::vector<domain::ExecutionId>& ids) const {
@@ -205,7 +205,7 @@ std::vector<ClaimableExecution> QueueStore::granted_to(Tx& tx, const domain::Nod
 void QueueStore::write(Tx& tx, const std::vector<const Execution*>& executions, const Columns& columns) const {
     if (executions.empty() || columns.none()) return;
     const auto write = write_columns(columns);
-    tx.exec(write.statement, column_values(write.columns, executions));
+    tx.send(write.statement, column_values(write.columns, executions));
 }
 
 void QueueStore::write_results(Tx& tx, const std::vector<ResultRecord>& results) const {
@@ -222,11 +222,11 @@ void QueueStore::write_results(Tx& tx, const std::vector<ResultRecord>& results)
     }
     Params params;
     for (auto& array : a) params.add(std::move(array));
-    tx.exec(sql::write_result, params);
+    tx.send(sql::write_result, params);
 }
 
 void QueueStore::write_input(Tx& tx, const domain::ExecutionId& id, const std::string& input) const {
-    tx.exec(sql::write_input, Params().add(id).add_or_null(input));
+    tx.send(sql::write_input, Params().add(id).add_or_null(input));
 }
 
 QueueStore::Payload QueueStore::payload(Tx& tx, const domain::ExecutionId& id) const {

@@ -17,7 +17,7 @@ void UsageStore::record(platform::Tx& tx, const std::vector<UsageRecord>& usage)
     }
     platform::Params params;
     for (auto& array : a) params.add(std::move(array));
-    tx.exec(sql::record_usage, params);
+    tx.send(sql::record_usage, params);
 }
 
 }

@@ -45,7 +45,7 @@ void AttemptStore::close(Tx& tx, const std::vector<ClosedAttempt>& attempts) con
         a[12].add_or_null(each.callback_answer);
         a[13].add(each.attempt.cost);
     }
-    tx.exec(sql::write_attempts, params_of(a));
+    tx.send(sql::write_attempts, params_of(a));
 }
 
 void AttemptStore::amend(Tx& tx, const std::vector<ClosedAttempt>& attempts) const {
@@ -59,7 +59,7 @@ void AttemptStore::amend(Tx& tx, const std::vector<ClosedAttempt>& attempts) con
         a[4].add_or_null(each.callback_answer);
         a[5].add(each.attempt.cost);
     }
-    tx.exec(sql::amend_attempts, params_of(a));
+    tx.send(sql::amend_attempts, params_of(a));
 }
 
 std::vector<FoundAttempt> AttemptStore::find(
@@ -107,7 +107,7 @@ void AttemptStore::log_deliveries(Tx& tx, const std::vector<DeliveryRecord>& del
         a[9].add_or_null(each.error);
         a[10].add_or_null(each.answer);
     }
-    tx.exec(sql::write_deliveries, params_of(a));
+    tx.send(sql::write_deliveries, params_of(a));
 }
 
 void AttemptStore::keep_refused(Tx& tx, const std::vector<RefusedCallback>& callbacks) const {
@@ -120,7 +120,7 @@ void AttemptStore::keep_refused(Tx& tx, const std::vector<RefusedCallback>& call
         a[3].add(each.status);
         a[4].add(each.problem);
         a[5].add(each.body);
-        tx.exec(sql::write_refused, params_of(a));
+        tx.send(sql::write_refused, params_of(a));
     }
 }
 

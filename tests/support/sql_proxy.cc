@@ -81,7 +81,7 @@ void SqlProxy::accept_loop() {
 
 void SqlProxy::serve(int client) {
     const int server = socket_at(server_path_, false);
-    // Whether the transaction under way has run the statement. Statements and COMMIT are small: one piece each.
+    // Whether the transaction under way has run the statement. What goes out together is small: one piece.
     bool ran = false;
     while (!stopping_ && server >= 0) {
         if (held_) {
@@ -93,10 +93,10 @@ void SqlProxy::serve(int client) {
         if (either[0].revents != 0) {
             const auto bytes = receive(client);
             if (bytes.empty() || !send_all(server, bytes)) break;
-            if (bytes.find("BEGIN") != std::string::npos) ran = false;
+            if (bytes.find("begin_") != std::string::npos) ran = false;
             const std::lock_guard lock(mutex_);
             if (!statement_.empty() && bytes.find(statement_) != std::string::npos) ran = true;
-            if (ran && !statement_.empty() && bytes.find("COMMIT") != std::string::npos) {
+            if (ran && !statement_.empty() && bytes.find("commit_") != std::string::npos) {
                 receive(server);
                 statement_.clear();
                 ++lost_;
