@@ -102,7 +102,9 @@ class InProcess {
         co_return delivered;
     }
 
+    /// After its 202, as a service that answers before it works.
     platform::Task<void> call_back(domain::ExecutionId execution, domain::AttemptId attempt) {
+        co_await asio::post(io_, asio::use_awaitable);
         orchestrator::CallbackReceived received;
         received.attempt = attempt;
         received.body =

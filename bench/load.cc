@@ -99,7 +99,11 @@ class Run {
                             std::chrono::duration<double>(static_cast<double>(request) / settings_.rate));
     }
     int patience() const {
-        if (settings_.rate <= 0 || sent_ >= settings_.requests) return 1000;
+        // Without a client that is free there is nothing to send, however late it is; who turned round and round here
+        // would take a core from the hub that it measures.
+        const bool any_free =
+            std::any_of(clients_.begin(), clients_.end(), [](const Client& client) { return !client.busy; });
+        if (settings_.rate <= 0 || sent_ >= settings_.requests || !any_free) return 1000;
         const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(due(sent_) - steady_clock::now());
         return static_cast<int>(std::clamp<std::int64_t>(wait.count(), 0, 1000));
     }
