@@ -58,6 +58,7 @@ Hub::Hub(Node& node, HubSettings settings)
         if (!board_) return;
         for (const auto& parent : parents) settle_later(parent, node_.clock().now() + kSettlePause);
     };
+    node_.on_arrival = [this](const Execution& row) { return admit(row); };
     node_.leads = [this] { return leads(); };
 }
 
@@ -122,7 +123,9 @@ Task<void> Hub::run() {
             continue;
         }
         if (busy || !lead_) continue;
+        idle_ = true;
         co_await wakeup_.wait(idle_for(node_.clock().now()));
+        idle_ = false;
         // Under load every answer and every end is a wake-up: together they make one turn.
         const auto pause = paced_until_ - steady_clock::now();
         if (pause > steady_clock::duration::zero() && !stopping_) co_await platform::pause_for(pause);
@@ -254,8 +257,7 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
     const auto operation = node_.operations().begin();
     platform::Flush<Pick, Picked> flush = [this, epoch = *lead_, catalogue = node_.catalogue()](
                                               Tx& tx, const std::vector<Pick>& some) {
-        SchedulerStore().fence(tx, epoch, node_.id());
-        return pick(tx, some, *catalogue);
+        return pick(tx, some, *catalogue, epoch);
     };
     auto asked_written = platform::write_each<Pick, Picked>(node_.database(), std::move(flush), picks);
     auto written = co_await std::move(asked_written);
@@ -300,12 +302,15 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
 }
 
 /// On a database thread: confirms by id what memory has planned. What is not found is held by somebody, or gone.
-std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks,
-                                   const subworkflows::Catalogue& catalogue) const {
+std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks, const subworkflows::Catalogue& catalogue,
+                                   std::int64_t epoch) const {
+    const auto fence = SchedulerStore().ask_fence(tx, epoch, node_.id());
     std::vector<ExecutionId> ids;
     for (const auto& each : picks) ids.push_back(each.execution);
     std::map<ExecutionId, priority_queue::ClaimableExecution> rows;
-    for (auto& row : priority_queue::QueueStore().lock_claimable(tx, ids)) {
+    auto claimable = priority_queue::QueueStore().lock_claimable(tx, ids);
+    fence();
+    for (auto& row : claimable) {
         const auto id = row.execution.id;
         rows.emplace(id, std::move(row));
     }

@@ -102,14 +102,15 @@ class Hub {
     platform::Task<void> safety_scan(domain::TimePoint now);
     platform::Task<void> run_commands(std::vector<Command> commands);
     platform::Task<Granted> grant(Plan plan, domain::TimePoint now);
+    std::optional<Arrival> admit(const domain::Execution& row);
     platform::Task<void> show_state(bool always);
     void move(HubState to, domain::TimePoint now, std::string why);
     void move_once(HubState to, domain::TimePoint now, std::string why);
     GateChanges gate_changes(const Plan& plan, domain::TimePoint now);
     void record_lanes(GateChanges changes, domain::TimePoint now);
     platform::Task<void> record_lanes_now(GateChanges changes, HeldEndpoints endpoints, std::int64_t epoch);
-    std::vector<Picked> pick(platform::Tx& tx, const std::vector<Pick>& picks,
-                             const subworkflows::Catalogue& catalogue) const;
+    std::vector<Picked> pick(platform::Tx& tx, const std::vector<Pick>& picks, const subworkflows::Catalogue& catalogue,
+                             std::int64_t epoch) const;
     void settle_later(const domain::ExecutionId& parent, domain::TimePoint at);
     /// More than half a lease has passed since the lead was last renewed.
     bool lost_contact() const { return std::chrono::steady_clock::now() - renewed_at_ > node_.settings().lease / 2.0; }
@@ -168,6 +169,8 @@ class Hub {
     bool stopping_ = false;
     bool running_ = false;
     bool in_turn_ = false;
+    /// Between two turns, with nothing to do.
+    bool idle_ = false;
 };
 
 }

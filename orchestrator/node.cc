@@ -23,6 +23,8 @@ namespace {
 constexpr milliseconds kHeldPatience{4000};
 /// How long an acceptance waits to be recorded with its callback.
 constexpr milliseconds kCompany{10};
+/// Who comes sooner after another does not come alone: a batch serves both better.
+constexpr milliseconds kAlone{3};
 /// Of one transaction.
 constexpr std::size_t kMostCommands = 500;
 /// Two, so that one transaction is worked on in the database while the replies of the other are handled here.
@@ -104,6 +106,10 @@ Task<Reply> Node::submit(ExecutionId execution, Happening happening, std::option
 
 Task<IntakeReply> Node::enqueue(IntakeItem item) {
     const auto operation = operations_.begin();
+    if (auto alone = arrival(item)) {
+        auto starting = start_at_once(*std::move(alone), item);
+        if (auto started = co_await std::move(starting)) co_return *std::move(started);
+    }
     bool in_doubt = false;
     try {
         IntakeReply reply = co_await intakes_.submit(std::move(item));
@@ -112,6 +118,51 @@ Task<IntakeReply> Node::enqueue(IntakeItem item) {
         in_doubt = true;
     }
     if (in_doubt && on_in_doubt) on_in_doubt();
+    throw platform::DatabaseInDoubt("the connection broke during a commit");
+}
+
+std::optional<Arrival> Node::arrival(const IntakeItem& item) {
+    const auto now = steady_clock::now();
+    const bool alone = now - std::exchange(arrived_at_, now) >= kAlone && intakes_.idle() && !starting_at_once_;
+    if (!alone || !on_arrival || draining_ || item.executions.size() != 1) return std::nullopt;
+    return on_arrival(item.executions.front().execution);
+}
+
+/// Inserted as granted: one commit, and its request leaves. nullopt: nothing of it has happened.
+Task<std::optional<IntakeReply>> Node::start_at_once(Arrival arrival, IntakeItem item) {
+    starting_at_once_ = true;
+    std::optional<IntakeReply> reply;
+    bool in_doubt = false;
+    try {
+        auto inserting = parts_.database.transact([this, arrival, item](Tx& tx) {
+            arrival.fence(tx);
+            IntakeReply made = std::move(intake_.enqueue(tx, {item}).front());
+            std::vector<Decision> decisions;
+            if (!made.created.empty()) decisions.push_back(arrival.grant);
+            applier_.write(tx, decisions);
+            return made;
+        });
+        reply = co_await std::move(inserting);
+    } catch (const platform::DatabaseInDoubt&) {
+        in_doubt = true;
+    } catch (const std::exception& e) {
+        // Queued as all others it may go, and if not its caller is told why.
+        log::info("not granted as it came", {{"execution", arrival.grant.after.id}, {"why", std::string(e.what())}});
+    }
+    starting_at_once_ = false;
+    const bool started = reply && !reply->created.empty();
+    arrival.done(started);
+    if (started) {
+        const Execution& row = arrival.grant.after;
+        reply->created = {row};
+        parts_.probe.enqueued(row.lane, 1);
+        seen(row);
+        deliver(
+            {row, std::move(item.executions.front().input), std::move(item.executions.front().context), arrival.now});
+    }
+    if (!in_doubt) co_return reply;
+    doubt_grants();
+    if (on_in_doubt) on_in_doubt();
     throw platform::DatabaseInDoubt("the connection broke during a commit");
 }
 

@@ -41,6 +41,17 @@ struct NodeSettings {
 using Deliver = std::function<platform::Task<webhooks::Delivered>(domain::Trigger, domain::AttemptId, int number,
                                                                   std::shared_ptr<const webhooks::Target>)>;
 
+/// A new execution that may start with the transaction that inserts it: nothing that waits goes before it, its gates
+/// are open, this node leads and is to deliver it. Its slot is taken until `done` is called.
+struct Arrival {
+    Decision grant;
+    domain::TimePoint now;
+    /// Refuses the transaction unless this node leads (protocol R2).
+    std::function<void(platform::Tx&)> fence;
+    /// Whether it was inserted and granted. To be called once, on the network thread.
+    std::function<void(bool started)> done;
+};
+
 /// Everything a node is made of that somebody else owns.
 struct NodeParts {
     platform::asio::any_io_executor executor;
@@ -124,6 +135,8 @@ class Node {
     /// Other nodes are told that there is something in the tables: one NOTIFY for all that happens within 10 ms.
     void notify_others(const std::string& what);
 
+    /// Asked about each execution that comes alone.
+    std::function<std::optional<Arrival>(const domain::Execution&)> on_arrival;
     // Who else wants to know; set once.
     std::function<void(const domain::Execution&)> on_row;
     /// The peer has taken it; the row says so later.
@@ -153,6 +166,8 @@ class Node {
         /// Whether that has recorded it, once it has come to an end.
         std::optional<bool> recorded = {};
     };
+    std::optional<Arrival> arrival(const IntakeItem& item);
+    platform::Task<std::optional<IntakeReply>> start_at_once(Arrival arrival, IntakeItem item);
     platform::Task<bool> record_accepted(domain::ExecutionId execution, DeliveryReported report);
     std::shared_ptr<Accepted> take_accepted(const domain::ExecutionId& execution, const Happening& happening);
     void seen(const domain::Execution& row);
@@ -192,6 +207,9 @@ class Node {
     std::set<domain::EndpointId> learnt_;
     std::set<std::pair<domain::AttemptId, int>> sending_;
     std::unordered_map<domain::ExecutionId, std::shared_ptr<Accepted>> accepted_;
+    /// When the latest execution came, and whether one is being inserted as granted.
+    std::chrono::steady_clock::time_point arrived_at_{};
+    bool starting_at_once_ = false;
     int deliveries_ = 0;
     bool draining_ = false;
     bool outdated_ = false;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "domain/execution.h"
 #include "domain/gate.h"
 #include "domain/id.h"
 #include "domain/lane.h"
@@ -28,6 +29,8 @@ struct PlanInput {
     resource_manager::Admission admission;
     /// Most grants of one turn (003's max_batch_size).
     int most = 100;
+    /// In its lane's order, and in no table yet.
+    std::optional<domain::Execution> newcomer = {};
 };
 
 struct PlannedGrant {

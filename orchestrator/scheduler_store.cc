@@ -58,18 +58,29 @@ std::optional<Lead> SchedulerStore::renew(Tx& tx, std::int64_t epoch, const doma
     const auto outage = outage_after(row.outage, row.renewed_at, row.now, lease);
     Params params;
     add_pid(params, backend_pid).add(static_cast<std::int64_t>(lease.count()));
-    tx.exec(sql::renew_lead, add_outage(params, outage));
+    tx.send(sql::renew_lead, add_outage(params, outage));
     return Lead{epoch, outage, row.now};
 }
 
 void SchedulerStore::resign(Tx& tx, std::int64_t epoch, const domain::NodeId& node) const {
-    tx.exec(sql::resign_lead, Params().add(epoch).add(node));
+    tx.send(sql::resign_lead, Params().add(epoch).add(node));
 }
 
 domain::TimePoint SchedulerStore::fence(Tx& tx, std::int64_t epoch, const domain::NodeId& node) const {
-    const auto rows = tx.exec(sql::fence, Params().add(epoch).add(node));
-    if (rows.empty()) throw Fenced();
-    return RowReader(rows, 0).time();
+    return ask_fence(tx, epoch, node)();
+}
+
+std::function<domain::TimePoint()> SchedulerStore::ask_fence(Tx& tx, std::int64_t epoch,
+                                                             const domain::NodeId& node) const {
+    return [asked = tx.ask(sql::fence, Params().add(epoch).add(node))] {
+        const auto rows = asked();
+        if (rows.empty()) throw Fenced();
+        return RowReader(rows, 0).time();
+    };
+}
+
+void SchedulerStore::insist_on_lead(Tx& tx, std::int64_t epoch, const domain::NodeId& node) const {
+    tx.send(sql::insist_on_lead, Params().add(epoch).add(node));
 }
 
 int SchedulerStore::heartbeat(Tx& tx, const domain::NodeId& node, const std::string& name, bool draining,
@@ -87,7 +98,7 @@ std::optional<int> SchedulerStore::next_node_seq(Tx& tx, const domain::NodeId& n
     return RowReader(rows, 0).small();
 }
 
-void SchedulerStore::leave(Tx& tx, const domain::NodeId& node) const { tx.exec(sql::leave, Params().add(node)); }
+void SchedulerStore::leave(Tx& tx, const domain::NodeId& node) const { tx.send(sql::leave, Params().add(node)); }
 
 std::vector<NodeSeen> SchedulerStore::alive(Tx& tx) const {
     const auto rows = tx.exec(sql::alive_nodes);
@@ -124,7 +135,7 @@ std::vector<NodeView> SchedulerStore::nodes(Tx& tx) const {
     return nodes;
 }
 
-void SchedulerStore::forget_nodes(Tx& tx) const { tx.exec(sql::forget_nodes); }
+void SchedulerStore::forget_nodes(Tx& tx) const { tx.send(sql::forget_nodes); }
 
 std::vector<RecordedGate> SchedulerStore::lane_gates(Tx& tx) const {
     const auto rows = tx.exec(sql::load_lane_gates);
@@ -148,9 +159,9 @@ std::vector<RecordedGate> SchedulerStore::lane_gates(Tx& tx) const {
 }
 
 void SchedulerStore::record_lane_gate(Tx& tx, const domain::Lane& lane, const std::optional<domain::Gate>& gate) const {
-    tx.exec(sql::close_lane_gate, Params().add(lane.organization_id).add(lane.workflow_type));
+    tx.send(sql::close_lane_gate, Params().add(lane.organization_id).add(lane.workflow_type));
     if (!gate) return;
-    tx.exec(sql::open_lane_gate, Params()
+    tx.send(sql::open_lane_gate, Params()
                                      .add(lane.organization_id)
                                      .add(lane.workflow_type)
                                      .add(domain::name(gate->kind))
@@ -161,7 +172,7 @@ void SchedulerStore::record_lane_gate(Tx& tx, const domain::Lane& lane, const st
 }
 
 void SchedulerStore::write_state(Tx& tx, const ShownState& state) const {
-    tx.exec(sql::write_state, Params()
+    tx.send(sql::write_state, Params()
                                   .add(state.node)
                                   .add(state.state)
                                   .add(state.since)

@@ -1,6 +1,7 @@
 #pragma once
 // Leadership, nodes, lane gates and the hub's state in the database. Borrows a transaction. Stateless; any thread.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -93,6 +94,12 @@ class SchedulerStore {
     void resign(platform::Tx& tx, std::int64_t epoch, const domain::NodeId& node) const;
     /// Throws Fenced.
     domain::TimePoint fence(platform::Tx& tx, std::int64_t epoch, const domain::NodeId& node) const;
+    /// The same in one round trip with what is asked next. What it returns is to be called before anything is written.
+    std::function<domain::TimePoint()> ask_fence(platform::Tx& tx, std::int64_t epoch,
+                                                 const domain::NodeId& node) const;
+
+    /// The same without an answer: where another leads, the transaction is refused (22012) and nothing of it happens.
+    void insist_on_lead(platform::Tx& tx, std::int64_t epoch, const domain::NodeId& node) const;
 
     /// The oldest hub version that the schema lets run.
     int heartbeat(platform::Tx& tx, const domain::NodeId& node, const std::string& name, bool draining, int backend_pid,

@@ -366,7 +366,13 @@ void Auditor::planned(const orchestrator::PlanInput& input, TimePoint now, const
         TimePoint ready_at;
     };
     std::vector<Candidate> candidates;
-    for (const auto& lane : input.lanes)
+    const auto candidate = [&](const orchestrator::LaneView& lane, const Execution& row) {
+        const auto ready_at = row.ready_at.value_or(row.created_at);
+        candidates.push_back({&lane, &row, ready_at < now - lane.max_wait,
+                              priority_queue::score(row.priority, row.created_at, now), ready_at});
+    };
+    for (const auto& lane : input.lanes) {
+        if (input.newcomer && input.newcomer->lane == lane.lane) candidate(lane, *input.newcomer);
         for (const auto& [id, current] : world_.tables().executions) {
             if (current.lane != lane.lane) continue;
             const auto seq = lane.order->seq_of(id);
@@ -376,10 +382,9 @@ void Auditor::planned(const orchestrator::PlanInput& input, TimePoint now, const
                 fail("P6", id, "waits in memory at " + std::to_string(*seq) + " and never did in the table");
                 continue;
             }
-            const auto ready_at = row->ready_at.value_or(row->created_at);
-            candidates.push_back({&lane, row, ready_at < now - lane.max_wait,
-                                  priority_queue::score(row->priority, row->created_at, now), ready_at});
+            candidate(lane, *row);
         }
+    }
     std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
         if (a.starving != b.starving) return a.starving;
         if (a.starving) return std::tie(a.ready_at, a.row->id) < std::tie(b.ready_at, b.row->id);

@@ -496,6 +496,19 @@ TimePoint SchedulerStore::fence(Tx& tx, std::int64_t epoch, const domain::NodeId
     return Transaction::of(tx).now();
 }
 
+void SchedulerStore::insist_on_lead(Tx& tx, std::int64_t epoch, const domain::NodeId& node) const {
+    try {
+        fence(tx, epoch, node);
+    } catch (const Fenced&) {
+        throw StatementRefused("division by zero", "22012");
+    }
+}
+
+std::function<TimePoint()> SchedulerStore::ask_fence(Tx& tx, std::int64_t epoch, const domain::NodeId& node) const {
+    const auto now = fence(tx, epoch, node);
+    return [now] { return now; };
+}
+
 int SchedulerStore::heartbeat(Tx& tx, const domain::NodeId& node, const std::string&, bool draining, int backend_pid,
                               int lease_seconds) const {
     const auto now = Transaction::of(tx).real_now();

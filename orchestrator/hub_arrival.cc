@@ -1,0 +1,64 @@
+// An execution that finds nothing before it is granted by the transaction that inserts it: one commit less until its
+// request leaves.
+
+#include "orchestrator/hub.h"
+
+namespace impresario::orchestrator {
+
+using domain::Execution;
+
+/// The plan decides as in every turn, for a queue with the newcomer in it. Its slot is taken before the commit, so that
+/// a turn that begins meanwhile does not give it away; while a turn is under way nobody knows what that will take.
+std::optional<Arrival> Hub::admit(const Execution& row) {
+    if (!idle_ || !lead_ || !board_ || rebuild_ || stopping_ || lost_contact() || !row.claimable()) return std::nullopt;
+    const auto now = node_.clock().now();
+    const auto load = loads();
+    const auto idlest =
+        std::min_element(load.begin(), load.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (idlest->first != node_.id()) return std::nullopt;
+
+    board_->observe(row);
+    auto input = board_->plan_input(1);
+    input.newcomer = row;
+    const Plan planned = plan(std::move(input), now);
+    std::optional<Decision> granted;
+    if (!planned.grants.empty() && planned.grants.front().execution == row.id) {
+        GrantTerms terms;
+        terms.fresh_attempt = node_.ids().make<domain::AttemptId>(now);
+        terms.node = node_.id();
+        terms.endpoint = planned.grants.front().endpoint;
+        terms.lease = node_.settings().lease;
+        Circumstances circumstances;
+        circumstances.type = node_.catalogue()->find(row.lane);
+        circumstances.now = now;
+        granted = decide_grant(row, terms, circumstances);
+    }
+    if (!granted) {
+        board_->forget(row.id);
+        return std::nullopt;
+    }
+    granted->columns = priority_queue::changed_columns(row, granted->after);
+    board_->observe(granted->after);
+
+    Arrival arrival;
+    arrival.now = now;
+    arrival.fence = [epoch = *lead_, node = node_.id()](platform::Tx& tx) {
+        SchedulerStore().insist_on_lead(tx, epoch, node);
+    };
+    arrival.done = [this, after = granted->after, now](bool started) {
+        if (!board_) return;
+        if (!started) {
+            board_->forget(after.id);
+            return;
+        }
+        move(HubState::dispatching, node_.clock().now(), "granting 1 that has just come");
+        node_.probe().dispatched(after.lane, domain::Duration{0});
+        node_.probe().granted(1);
+        last_execution_ = now;
+        wake();
+    };
+    arrival.grant = *std::move(granted);
+    return arrival;
+}
+
+}
