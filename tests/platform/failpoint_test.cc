@@ -21,15 +21,15 @@ void check_with(const char* planted, const std::function<bool()>& holds) {
     std::_Exit(holds() ? 0 : 1);
 }
 
-/// Started anew, because what ran before in this process may have read the environment already.
-const bool started_anew = [] {
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
-    return true;
-}();
+class Failpoint : public ::testing::Test {
+  protected:
+    /// Started anew, because what ran before in this process may have read the environment already.
+    Failpoint() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
 
 #define EXPECT_PLANTED(planted, ...) EXPECT_EXIT(check_with(planted, __VA_ARGS__), ExitedWithCode(0), "")
 
-TEST(Failpoint, ItsOccurrenceCounts) {
+TEST_F(Failpoint, ItsOccurrenceCounts) {
     EXPECT_PLANTED("sql.commit=error@3", [] {
         for (const bool third : {false, false, true, false}) {
             failpoint::at("sql.", "begin");
@@ -39,7 +39,7 @@ TEST(Failpoint, ItsOccurrenceCounts) {
     });
 }
 
-TEST(Failpoint, APercentageComesOutByTheSeed) {
+TEST_F(Failpoint, APercentageComesOutByTheSeed) {
     const auto count = [] {
         int errors = 0;
         for (int i = 0; i < 1000; ++i) errors += failpoint::at("x").error ? 1 : 0;
@@ -52,25 +52,25 @@ TEST(Failpoint, APercentageComesOutByTheSeed) {
     EXPECT_PLANTED("x=error%0", [&] { return count() == 0; });
 }
 
-TEST(Failpoint, APlaceStandsForAllBelowItAndTheFirstThatComesUpCounts) {
+TEST_F(Failpoint, APlaceStandsForAllBelowItAndTheFirstThatComesUpCounts) {
     EXPECT_PLANTED("sql.begin=error@2;sql=done_then_error", [] {
         return failpoint::at("sql.", "begin").done_then_error && failpoint::at("sql.", "begin").error &&
                failpoint::at("sql.commit.", "append").done_then_error && !failpoint::at("sqlite").done_then_error;
     });
 }
 
-TEST(Failpoint, KillIsTheEnd) {
+TEST_F(Failpoint, KillIsTheEnd) {
     EXPECT_EXIT(check_with("http.client.write=kill", [] { return failpoint::at("http.client.write").error; }),
                 KilledBySignal(SIGKILL), "");
 }
 
-TEST(Failpoint, WhatCannotBeReadIsNamed) {
+TEST_F(Failpoint, WhatCannotBeReadIsNamed) {
     for (const auto* planted : {"sql.commit", "sql.commit=burn", "sql.commit=error@soon", "a=delay(x)", "seed=x"})
         EXPECT_EXIT(check_with(planted, [] { return failpoint::at("x").error; }), ExitedWithCode(2),
                     "IMPRESARIO_FAILPOINTS: ");
 }
 
-TEST(Failpoint, EveryPlaceIsNotedOnce) {
+TEST_F(Failpoint, EveryPlaceIsNotedOnce) {
     const std::string file = "/tmp/impresario-seen-" + std::to_string(getpid());
     setenv("IMPRESARIO_FAILPOINTS_SEEN", file.c_str(), 1);
     EXPECT_PLANTED("", [&] {
@@ -105,7 +105,7 @@ std::pair<Written, int> call_at(std::string_view place) {
     return {result, written};
 }
 
-TEST(Failpoint, ASocketCallFailsBeforeOrAfterIt) {
+TEST_F(Failpoint, ASocketCallFailsBeforeOrAfterIt) {
     EXPECT_PLANTED("before=error;after=done_then_error", [] {
         const auto [before, never] = call_at("before");
         const auto [after, once] = call_at("after");
@@ -114,7 +114,7 @@ TEST(Failpoint, ASocketCallFailsBeforeOrAfterIt) {
     });
 }
 
-TEST(Failpoint, ADelayOnlyTakesTime) {
+TEST_F(Failpoint, ADelayOnlyTakesTime) {
     EXPECT_PLANTED("slow=delay(60)", [] {
         const auto begun = std::chrono::steady_clock::now();
         const auto [result, written] = call_at("slow");
