@@ -342,18 +342,17 @@ std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks, const
 }
 
 steady_clock::duration Hub::idle_for(TimePoint now) const {
-    steady_clock::duration longest = std::min<steady_clock::duration>(settings_.feed_poll, seconds{1});
+    // In microseconds: what is due in 300 years is more nanoseconds than there are.
+    Duration longest = std::min<Duration>(settings_.feed_poll, seconds{1});
     if (!board_) return longest;
     const auto until = [&](const std::optional<TimePoint>& at) {
-        if (!at) return;
-        const auto wait = std::max<Duration>(*at - now, Duration{0});
-        longest = std::min<steady_clock::duration>(longest, wait);
+        if (at) longest = std::min(longest, std::max(*at, now) - now);
     };
     until(board_->next_due());
     until(board_->next_deadline());
     until(board_->next_put_off());
     for (const auto& [parent, at] : unsettled_) until(at);
-    if (lost_contact()) longest = std::max<steady_clock::duration>(longest, kLostContactPause);
+    if (lost_contact()) longest = std::max<Duration>(longest, kLostContactPause);
     until(next_opening_);
     return longest;
 }

@@ -122,6 +122,13 @@ TEST(Api, TimesBeyondAllYearsThatSqlCallersWriteHoldNothingUp) {
     EXPECT_EQ(hub.execution(early)["scheduled_at"], "0001-01-01T00:00:00.000000Z");
     EXPECT_EQ(hub.status(late), "queued");
     EXPECT_EQ(hub.execution(late)["scheduled_at"], "9999-12-31T23:59:59.999999Z");
+    // The nearest is 400 years ahead: nanoseconds cannot say how long that is.
+    hub.api("POST", "/v1/executions/" + late + "/cancel");
+    enqueue("2450-01-01");
+    std::this_thread::sleep_for(std::chrono::milliseconds{500});
+    const auto cpu = hub.hub->cpu_seconds();
+    std::this_thread::sleep_for(std::chrono::seconds{1});
+    EXPECT_LT(hub.hub->cpu_seconds() - cpu, 0.3) << "it waits, instead of turning in circles";
 }
 
 TEST(Api, ARefusalListsAHundredFaultsAtMost) {
