@@ -41,6 +41,10 @@ if(IMPRESARIO_SANITIZE)
   add_link_options(-fsanitize=${IMPRESARIO_SANITIZE})
   # Undefined behaviour ends the program, as a bad address does: a test must fail by it.
   add_compile_options(-fno-sanitize-recover=all)
+  # GCC's shared UBSan does not know where findings are to be written (scripts/sanitize); inside the program it does.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND IMPRESARIO_SANITIZE MATCHES address)
+    add_link_options(-static-libasan -static-libubsan)
+  endif()
   # Clang 14 writes what this check needs before a function, where a coroutine cannot have it.
   if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
     add_compile_options(-fno-sanitize=function)

@@ -20,10 +20,6 @@
 #include "subworkflows/content_pipeline/summary.h"
 #include "tests/support/database.h"
 
-// libpqxx 6.4 loses two kilobytes with each connection that the server has cut.
-extern "C" const char* __lsan_default_suppressions();
-extern "C" const char* __lsan_default_suppressions() { return "leak:libpqxx"; }
-
 namespace impresario::subworkflows::content_pipeline {
 
 /// For GoogleTest, which looks for it beside the type.

@@ -14,6 +14,14 @@
 
 namespace impresario::testing {
 
+/// What a sanitizer may add to a hub's memory: AddressSanitizer keeps the last 256 MiB that were freed, to see who
+/// still uses them.
+#ifdef IMPRESARIO_SANITIZED
+inline constexpr std::size_t kSanitizerKib = 384 * 1024;
+#else
+inline constexpr std::size_t kSanitizerKib = 0;
+#endif
+
 /// One hub process.
 class HubProcess {
   public:
