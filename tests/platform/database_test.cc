@@ -84,5 +84,57 @@ TEST_F(Crash, WhileNobodyUsesItsSessionItIsReplaced) {
     EXPECT_EQ(marks(), 2);
 }
 
+constexpr Statement kMark{"mark", "insert into marks values ($1::integer)"};
+constexpr Statement kDivide{"divide", "insert into marks values (1 / $1::integer)"};
+constexpr Statement kNowhere{"nowhere", "insert into no_such_table values (1)"};
+constexpr Statement kCount{"count_marks", "select count(*) from marks"};
+
+TEST_F(Crash, WhatIsAskedTogetherIsAnsweredInOrder) {
+    Connection connection(settings_, nullptr);
+    connection.transact([&](Tx& tx) {
+        const auto before = tx.ask(kCount);
+        tx.send(kMark, Params().add(1));
+        const Rows after = tx.exec(kCount);
+        const Rows first = before();
+        EXPECT_EQ(RowReader(first, 0).integer(), 0);
+        EXPECT_EQ(RowReader(after, 0).integer(), 1);
+    });
+    EXPECT_EQ(marks(), 1);
+}
+
+TEST_F(Crash, WhatIsRefusedAmongOthersTakesTheTransactionWithIt) {
+    Connection connection(settings_, nullptr);
+    const auto state = [&](const Statement& faulty, const Params& params) -> std::string {
+        try {
+            connection.transact([&](Tx& tx) {
+                tx.send(kMark, Params().add(1));
+                tx.send(faulty, params);
+                tx.send(kCount);
+            });
+        } catch (const StatementRefused& refused) {
+            return refused.sqlstate;
+        }
+        return "committed";
+    };
+    EXPECT_EQ(state(kDivide, Params().add(0)), "22012");
+    EXPECT_EQ(state(kNowhere, {}), "42P01");
+    EXPECT_EQ(marks(), 0);
+    // The session is as good as before, and prepares what it could not.
+    EXPECT_EQ(state(kNowhere, {}), "42P01");
+    EXPECT_EQ(state(kDivide, Params().add(1)), "committed");
+    EXPECT_EQ(marks(), 2);
+}
+
+TEST_F(Crash, AServerThatWasRestartedMeanwhileIsNoFailureOfARead) {
+    Connection connection(settings_, nullptr);
+    connection.transact([&](Tx& tx) { tx.send(kMark, Params().add(1)); });
+    postgres_.stop("immediate");
+    postgres_.start();
+    // Found out before anything is sent: nothing is in doubt.
+    EXPECT_THROW(connection.autocommit([&](Tx& tx) { tx.exec(kCount); }), DatabaseUnavailable);
+    EXPECT_THROW(connection.transact([&](Tx& tx) { tx.send(kMark, Params().add(1)); }), DatabaseUnavailable);
+    EXPECT_EQ(marks(), 1);
+}
+
 }
 }
