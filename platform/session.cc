@@ -80,6 +80,7 @@ struct Session::Asked::State {
 
 Rows Session::Asked::rows() const {
     if (!state_->rows) session_->settle();
+    if (!state_->rows) throw StatementRefused("it was not run: a statement before it was refused", "25P02");
     return Rows(state_->rows);
 }
 
@@ -106,7 +107,7 @@ void Session::expect_alive() {
     pollfd waiting{socket(), POLLIN, 0};
     // Whoever ends a session says why and closes it: each shows as something to read.
     while (PQstatus(pg) == CONNECTION_OK && ::poll(&waiting, 1, 0) > 0)
-        if (PQconsumeInput(pg) == 0) break;
+        if (PQconsumeInput(pg) == 0) throw StaleConnection(PQerrorMessage(pg));
     if (PQstatus(pg) != CONNECTION_OK || (waiting.revents & (POLLERR | POLLNVAL)) != 0)
         throw StaleConnection(PQerrorMessage(pg));
 }

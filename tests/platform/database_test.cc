@@ -119,6 +119,22 @@ TEST_F(Crash, WhatIsRefusedAmongOthersTakesTheTransactionWithIt) {
     EXPECT_EQ(state(kDivide, Params().add(0)), "22012");
     EXPECT_EQ(state(kNowhere, {}), "42P01");
     EXPECT_EQ(marks(), 0);
+    // Who carries on all the same is told.
+    EXPECT_THROW(connection.transact([&](Tx& tx) {
+        EXPECT_THROW(tx.exec(kDivide, Params().add(0)), StatementRefused);
+        tx.exec(kCount);
+    }),
+                 StatementRefused);
+    EXPECT_THROW(connection.transact([&](Tx& tx) {
+        const auto count = tx.ask(kCount);
+        tx.send(kDivide, Params().add(0));
+        const auto behind = tx.ask(kCount);
+        EXPECT_THROW(behind(), StatementRefused);
+        EXPECT_EQ(count().size(), 1U);
+        EXPECT_THROW(behind(), StatementRefused);
+        tx.exec(kCount);
+    }),
+                 StatementRefused);
     // The session is as good as before, and prepares what it could not.
     EXPECT_EQ(state(kNowhere, {}), "42P01");
     EXPECT_EQ(state(kDivide, Params().add(1)), "committed");
