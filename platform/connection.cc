@@ -193,16 +193,11 @@ void Connection::transact(const std::function<void(Tx&)>& body) {
                 learn();
                 throw;
             }
-            bool committing = false;
             try {
-                reaching(session, "sql.commit.", tx.latest(), [&] {
-                    const auto committed = session.ask(kCommit);
-                    committing = true;
-                    return committed.rows();
-                });
+                reaching(session, "sql.commit.", tx.latest(), [&] { return session.ask(kCommit).rows(); });
             } catch (const DatabaseUnavailable& e) {
-                if (committing && !session.refused_before_last()) throw DatabaseInDoubt(e.what());
-                throw;
+                if (session.refused_before_last()) throw;
+                throw DatabaseInDoubt(e.what());
             } catch (const StatementRefused&) {
                 session.roll_back();
                 throw;

@@ -13,6 +13,11 @@
 namespace impresario::platform {
 namespace {
 
+constexpr Statement kMark{"mark", "insert into marks values ($1::integer)"};
+constexpr Statement kDivide{"divide", "insert into marks values (1 / $1::integer)"};
+constexpr Statement kNowhere{"nowhere", "insert into no_such_table values (1)"};
+constexpr Statement kCount{"count_marks", "select count(*) from marks"};
+
 class Crash : public ::testing::Test {
   protected:
     Crash() {
@@ -65,6 +70,19 @@ TEST_F(Crash, BeforeTheCommitItIsInDoubt) {
     EXPECT_EQ(marks(), 0);
 }
 
+/// There the commit is not queued, but sent by asking for it.
+TEST_F(Crash, BeforeTheCommitItIsInDoubtBehindAPoolerToo) {
+    settings_.pooled = true;
+    Connection connection(settings_, nullptr);
+    EXPECT_THROW(connection.transact([&](Tx& tx) {
+        tx.send(kMark, Params().add(1));
+        postgres_.stop("immediate");
+    }),
+                 DatabaseInDoubt);
+    postgres_.start();
+    EXPECT_EQ(marks(), 0);
+}
+
 TEST_F(Crash, WhileNobodyUsesItsSessionItIsReplaced) {
     asio::io_context io;
     settings_.connections = 1;
@@ -83,11 +101,6 @@ TEST_F(Crash, WhileNobodyUsesItsSessionItIsReplaced) {
     EXPECT_TRUE(mark()) << "the first to come after the crash does not notice";
     EXPECT_EQ(marks(), 2);
 }
-
-constexpr Statement kMark{"mark", "insert into marks values ($1::integer)"};
-constexpr Statement kDivide{"divide", "insert into marks values (1 / $1::integer)"};
-constexpr Statement kNowhere{"nowhere", "insert into no_such_table values (1)"};
-constexpr Statement kCount{"count_marks", "select count(*) from marks"};
 
 TEST_F(Crash, WhatIsAskedTogetherIsAnsweredInOrder) {
     Connection connection(settings_, nullptr);
