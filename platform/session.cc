@@ -116,6 +116,16 @@ void Session::queued(int sent) {
     if (sent == 0) unavailable();
 }
 
+void Session::begin_queue() {
+    if (PQpipelineStatus(handle_->pg) == PQ_PIPELINE_OFF) queued(PQenterPipelineMode(handle_->pg));
+}
+
+Session::Asked Session::expect() {
+    auto state = std::make_shared<Asked::State>();
+    expected_.push_back({state});
+    return {*this, state};
+}
+
 /// The text's address, all of it, is the identity: two rooms may give their files the same name, and texts made at run
 /// time on different threads lie the same way in memory areas of their own.
 std::string Session::key(const Statement& statement) {
@@ -125,7 +135,7 @@ std::string Session::key(const Statement& statement) {
 Session::Asked Session::ask(const Statement& statement, const Params& params) {
     if (pooled_) return ask(statement.text, params);
     auto* pg = handle_->pg;
-    if (PQpipelineStatus(pg) == PQ_PIPELINE_OFF) queued(PQenterPipelineMode(pg));
+    begin_queue();
     const std::string name = key(statement);
     if (prepared_.insert(statement.text.data()).second) {
         queued(PQsendPrepare(pg, name.c_str(), std::string(statement.text).c_str(), 0, nullptr));
@@ -133,27 +143,24 @@ Session::Asked Session::ask(const Statement& statement, const Params& params) {
     }
     const Values values(params);
     queued(PQsendQueryPrepared(pg, name.c_str(), values.count(), values.values.data(), nullptr, nullptr, 0));
-    auto state = std::make_shared<Asked::State>();
-    expected_.push_back({state});
-    return {*this, state};
+    return expect();
 }
 
 Session::Asked Session::ask(std::string_view sql, const Params& params) {
     const Values values(params);
     auto* pg = handle_->pg;
-    auto state = std::make_shared<Asked::State>();
     if (pooled_) {
+        auto state = std::make_shared<Asked::State>();
         state->rows = std::make_shared<const Rows::Impl>(PQexecParams(
             pg, std::string(sql).c_str(), values.count(), nullptr, values.values.data(), nullptr, nullptr, 0));
         state->at = std::chrono::steady_clock::now();
         if (!good(state->rows->get())) throw_error_of(state->rows->get());
         return {*this, state};
     }
-    if (PQpipelineStatus(pg) == PQ_PIPELINE_OFF) queued(PQenterPipelineMode(pg));
+    begin_queue();
     queued(PQsendQueryParams(pg, std::string(sql).c_str(), values.count(), nullptr, values.values.data(), nullptr,
                              nullptr, 0));
-    expected_.push_back({state});
-    return {*this, state};
+    return expect();
 }
 
 Rows Session::run(std::string_view sql) {

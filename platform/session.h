@@ -81,7 +81,9 @@ class Session {
         std::shared_ptr<Asked::State> answer;
         const char* prepared = nullptr;
     };
-    std::string key(const Statement& statement);
+    static std::string key(const Statement& statement);
+    void begin_queue();
+    Asked expect();
     void queued(int sent);
     [[noreturn]] void unavailable() const;
 
