@@ -1,5 +1,5 @@
 -- Usage is written by whoever holds its execution's row, in the same transaction, and executions are never deleted:
--- a foreign key says nothing more, and asking it costs as much as the line itself. Plain SQL is asked by the function.
+-- a foreign key says nothing more, and is asked for each line. Plain SQL is asked by the function.
 alter table workflow_resource_usage drop constraint workflow_resource_usage_execution_id_fkey;
 
 create or replace function record_resource_usage(
