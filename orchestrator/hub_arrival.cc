@@ -41,7 +41,6 @@ std::optional<Arrival> Hub::admit(const Execution& row) {
     board_->observe(granted->after);
 
     Arrival arrival;
-    arrival.now = now;
     arrival.fence = [epoch = *lead_, node = node_.id()](platform::Tx& tx) {
         SchedulerStore().insist_on_lead(tx, epoch, node);
     };

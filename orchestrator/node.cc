@@ -157,8 +157,8 @@ Task<std::optional<IntakeReply>> Node::start_at_once(Arrival arrival, IntakeItem
         reply->created = {row};
         parts_.probe.enqueued(row.lane, 1);
         seen(row);
-        deliver(
-            {row, std::move(item.executions.front().input), std::move(item.executions.front().context), arrival.now});
+        auto& made = item.executions.front();
+        deliver({row, std::move(made.input), std::move(made.context), row.attempt->granted_at});
     }
     if (!in_doubt) co_return reply;
     doubt_grants();

@@ -45,7 +45,6 @@ using Deliver = std::function<platform::Task<webhooks::Delivered>(domain::Trigge
 /// are open, this node leads and is to deliver it. Its slot is taken until `done` is called.
 struct Arrival {
     Decision grant;
-    domain::TimePoint now;
     /// Refuses the transaction unless this node leads (protocol R2).
     std::function<void(platform::Tx&)> fence;
     /// Whether it was inserted and granted. To be called once, on the network thread.
