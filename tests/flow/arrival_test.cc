@@ -111,9 +111,7 @@ TEST(Arrival, OneWhoseCommitIsInDoubtIsSentOnce) {
     Peer peer([](const Asked&) { return done(); });
     hub.register_type("work", peer.url());
     SqlProxy proxy(hub.database);
-    const int port = hub.hub->port();
-    hub.hub.reset();
-    hub.hub = std::make_unique<HubProcess>(hub.database, hub.key_file(), hub.config(), port, true, proxy.url());
+    hub.start(proxy.url());
     arrived_alone(hub, "work");
     const auto before = hub.database.value("select count(*) from executions");
     proxy.lose_commit_of("insist_on_lead");

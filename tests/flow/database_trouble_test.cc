@@ -147,9 +147,7 @@ TEST(DatabaseTrouble, AGrantWhoseCommitIsInDoubtIsSentOnce) {
     Peer peer([](const Asked&) { return done(); });
     hub.register_type("other", peer.url());
     SqlProxy proxy(hub.database);
-    const int port = hub.hub->port();
-    hub.hub.reset();
-    hub.hub = std::make_unique<HubProcess>(hub.database, hub.key_file(), hub.config(), port, true, proxy.url());
+    hub.start(proxy.url());
     ASSERT_TRUE(turns(hub));
     // By a turn, and not by what comes alone.
     hub.api("POST", "/v1/pause", {{"reason", "until it waits"}});

@@ -27,6 +27,21 @@ bool numbers_without_gaps(const HubFixture& hub, const std::string& id) {
                               "'") == "t";
 }
 
+/// One whose request was accepted: its callback is to come.
+struct Accepted {
+    Accepted() {
+        hub.register_type("work", peer.url());
+        id = hub.enqueue("work");
+        if (!peer.wait_for(1) || !hub.await(id, [](const Json& e) { return e["status"] == "running"; }))
+            throw std::runtime_error("its request was not accepted");
+        asked = peer.asked()[0];
+    }
+    HubFixture hub;
+    Peer peer;
+    std::string id;
+    Asked asked;
+};
+
 TEST(Kill, AfterTheEnqueueWasCommitted) {
     HubFixture hub;
     Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})"}; });
@@ -117,17 +132,11 @@ TEST(Kill, InTheMiddleOfTheRequest) {
 }
 
 TEST(Kill, BeforeTheCallbackWasCommitted) {
-    HubFixture hub;
-    Peer peer;
-    hub.register_type("work", peer.url());
-    const auto id = hub.enqueue("work");
-    ASSERT_TRUE(peer.wait_for(1));
-    ASSERT_TRUE(hub.await(id, [](const Json& e) { return e["status"] == "running"; }));
-    const auto asked = peer.asked()[0];
-    const int port = hub.hub->port();
-    hub.hub.reset();
-    hub.hub = std::make_unique<HubProcess>(hub.database, hub.key_file(), hub.config(), port, true, "",
-                                           "sql.write_result=kill");
+    Accepted execution;
+    HubFixture& hub = execution.hub;
+    const std::string& id = execution.id;
+    const Asked& asked = execution.asked;
+    hub.start("", "sql.write_result=kill");
     const std::string body = R"({"status":"completed","result_data":{"x":1},"metrics":{"cost_usd":0.5}})";
     EXPECT_EQ(Peer::call_back_raw(asked, body, asked.token()).status, 0) << "2xx is said only after the commit";
     EXPECT_EQ(hub.hub->wait_exit(), 137);
@@ -143,13 +152,10 @@ TEST(Kill, BeforeTheCallbackWasCommitted) {
 
 /// A transaction goes to the server together with its commit, so that may come without anybody there to hear of it.
 TEST(Kill, WhileTheDatabaseHasTheWholeTransaction) {
-    HubFixture hub;
-    Peer peer;
-    hub.register_type("work", peer.url());
-    const auto id = hub.enqueue("work");
-    ASSERT_TRUE(peer.wait_for(1));
-    ASSERT_TRUE(hub.await(id, [](const Json& e) { return e["status"] == "running"; }));
-    const auto asked = peer.asked()[0];
+    Accepted execution;
+    HubFixture& hub = execution.hub;
+    const std::string& id = execution.id;
+    const Asked& asked = execution.asked;
     const std::string body = R"({"status":"completed","result_data":{"x":1},"metrics":{"cost_usd":0.5}})";
     Reply lost;
     std::thread sender;

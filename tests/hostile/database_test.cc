@@ -100,9 +100,8 @@ bool all_ended(const HubFixture& hub, double seconds) {
 TEST(HostileDatabase, OneThatSaysNothingIsABadMinute) {
     HubFixture hub;
     SqlProxy proxy(hub.database);
+    hub.start(proxy.url());
     const int port = hub.hub->port();
-    hub.hub.reset();
-    hub.hub = std::make_unique<HubProcess>(hub.database, hub.key_file(), hub.config(), port, true, proxy.url());
     Peer slow;
     Peer peer([](const Asked&) { return done(); });
     hub.register_type("work", peer.url());

@@ -144,9 +144,10 @@ std::string HubFixture::make_key(const std::string& role, const std::string& nam
     return finished.output;
 }
 
-void HubFixture::start() {
+void HubFixture::start(const std::string& database_url, const std::string& failpoints) {
     hub.reset();
-    hub = std::make_unique<HubProcess>(database, key_file_, config_, port_, true, "", "", "", before_);
+    hub =
+        std::make_unique<HubProcess>(database, key_file_, config_, port_, true, database_url, failpoints, "", before_);
     port_ = hub->port();
 }
 

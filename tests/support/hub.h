@@ -68,7 +68,7 @@ class HubFixture {
     std::unique_ptr<HubProcess> hub;
 
     /// Starts a hub (again).
-    void start();
+    void start(const std::string& database_url = "", const std::string& failpoints = "");
     Reply api(const std::string& method, const std::string& path, const Json& body = nullptr,
               const std::vector<std::pair<std::string, std::string>>& headers = {}) const;
     Json get(const std::string& path) const { return api("GET", path).json(); }
