@@ -37,7 +37,6 @@ std::optional<Arrival> Hub::admit(const Execution& row) {
         board_->forget(row.id);
         return std::nullopt;
     }
-    granted->columns = priority_queue::changed_columns(row, granted->after);
     board_->observe(granted->after);
 
     Arrival arrival;

@@ -67,6 +67,7 @@ std::vector<IntakeReply> Intake::enqueue(Tx& tx, const std::vector<IntakeItem>& 
         }
     }
 
+    const priority_queue::QueueStore queue;
     std::vector<priority_queue::NewExecution> created;
     std::vector<domain::Event> events;
     std::array<SqlArray, 4> lost;
@@ -86,12 +87,16 @@ std::vector<IntakeReply> Intake::enqueue(Tx& tx, const std::vector<IntakeItem>& 
         replies[i].status = item.status;
         replies[i].answer = item.answer;
         for (const auto& each : item.executions) {
-            created.push_back(each);
+            if (each.execution.attempt)
+                queue.insert_granted(tx, each);
+            else
+                created.push_back(each);
             replies[i].created.push_back(each.execution);
             events.push_back(queued_event(each.execution));
         }
+        events.insert(events.end(), item.events.begin(), item.events.end());
     }
-    priority_queue::QueueStore().insert(tx, created);
+    queue.insert(tx, created);
     journal::EventStore().append(tx, events, node_);
 
     if (any_lost) {

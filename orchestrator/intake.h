@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "domain/event.h"
 #include "platform/sql.h"
 #include "priority_queue/queue_store.h"
 
@@ -24,6 +25,8 @@ struct IdempotencyKey {
 struct IntakeItem {
     std::vector<priority_queue::NewExecution> executions;
     std::optional<IdempotencyKey> key;
+    /// What happens to them once they are queued, in the same transaction (an arrival's grant).
+    std::vector<domain::Event> events;
     /// What the caller is answered if this creates them.
     int status = 201;
     std::string answer;

@@ -133,14 +133,12 @@ Task<std::optional<IntakeReply>> Node::start_at_once(Arrival arrival, IntakeItem
     starting_at_once_ = true;
     std::optional<IntakeReply> reply;
     bool in_doubt = false;
+    item.executions.front().execution = arrival.grant.after;
+    item.events = arrival.grant.events;
     try {
-        auto inserting = parts_.database.transact([this, arrival, item](Tx& tx) {
-            arrival.fence(tx);
-            IntakeReply made = std::move(intake_.enqueue(tx, {item}).front());
-            std::vector<Decision> decisions;
-            if (!made.created.empty()) decisions.push_back(arrival.grant);
-            applier_.write(tx, decisions);
-            return made;
+        auto inserting = parts_.database.transact([this, fence = arrival.fence, item](Tx& tx) {
+            fence(tx);
+            return std::move(intake_.enqueue(tx, {item}).front());
         });
         reply = co_await std::move(inserting);
     } catch (const platform::DatabaseInDoubt&) {
@@ -154,7 +152,6 @@ Task<std::optional<IntakeReply>> Node::start_at_once(Arrival arrival, IntakeItem
     arrival.done(started);
     if (started) {
         const Execution& row = arrival.grant.after;
-        reply->created = {row};
         parts_.probe.enqueued(row.lane, 1);
         seen(row);
         auto& made = item.executions.front();

@@ -158,6 +158,21 @@ void QueueStore::insert(Tx& tx, const std::vector<NewExecution>& executions) con
     tx.send(sql::insert_executions, params);
 }
 
+void QueueStore::insert_granted(Tx& tx, const NewExecution& granted) const {
+    const Execution& e = granted.execution;
+    const domain::LiveAttempt& attempt = e.attempt.value();
+    Params params;
+    params.add(e.id).add_or_null(granted.input).add_or_null(granted.context);
+    params.add(e.lane.organization_id).add(e.lane.workflow_type).add(domain::name(e.status)).add(e.priority);
+    params.add(e.created_at).add(e.scheduled_at).add(e.ready_at).add(e.started_at).add(e.timeout_at);
+    params.add(e.max_retries).add(e.attempts);
+    params.add(attempt.id).add(domain::name(attempt.state)).add(attempt.node).add(attempt.fence);
+    params.add(attempt.lease_until).add(attempt.granted_at).add(attempt.endpoint).add(attempt.deliveries);
+    params.add(e.parent).add(e.parent_attempt).add(e.child_ordinal).add(e.batch).add_or_null(e.concurrency_key);
+    params.add(e.last_seq);
+    tx.send(sql::insert_granted, params);
+}
+
 QueueStore::Locked QueueStore::lock(Tx& tx, const std::vector<domain::ExecutionId>& ids) const {
     Locked locked;
     locked.rows = without_foreign(read_locked(tx.exec(sql::lock_executions, Params().add(ids_array(ids)))));

@@ -80,6 +80,8 @@ struct ExecutionFilter {
 class QueueStore {
   public:
     void insert(platform::Tx& tx, const std::vector<NewExecution>& executions) const;
+    /// One whose attempt its own node sends: granted before it has ever been ready in the table.
+    void insert_granted(platform::Tx& tx, const NewExecution& granted) const;
 
     /// Waits for nobody: what another transaction holds is named instead. What is in neither does not exist.
     struct Locked {

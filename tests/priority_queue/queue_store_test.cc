@@ -87,6 +87,41 @@ TEST_F(QueueStoreTest, ThreeFormsOfTheOrderAreEqual) {
     }
 }
 
+TEST_F(QueueStoreTest, AnExecutionThatComesGrantedIsReadBackAsItWasInserted) {
+    const TimePoint at = *domain::parse_time("2026-11-27T12:00:00.000001Z");
+    auto made = waiting(at, 70, at);
+    auto& row = made.execution;
+    row.concurrency_key = "a \"quoted\" \\ key, {with} é";
+    row.batch = ids_.make<domain::BatchId>(at);
+    row.status = domain::Status::dispatching;
+    row.ready = false;
+    row.started_at = at + std::chrono::seconds{1};
+    row.timeout_at = at + std::chrono::seconds{301};
+    row.attempts = 1;
+    row.last_seq = 2;
+    domain::LiveAttempt attempt;
+    attempt.id = ids_.make<domain::AttemptId>(at);
+    attempt.number = 1;
+    attempt.state = domain::AttemptState::sending;
+    attempt.node = ids_.make<domain::NodeId>(at);
+    attempt.fence = 1;
+    attempt.lease_until = at + std::chrono::seconds{16};
+    attempt.granted_at = at + std::chrono::seconds{1};
+    attempt.endpoint = ids_.make<domain::EndpointId>(at);
+    attempt.deliveries = 1;
+    row.attempt = attempt;
+    made.input = R"({"n": 1})";
+    database_.transact([&](Tx& tx) {
+        queue_.insert_granted(tx, made);
+        const auto read = queue_.read(tx, {row.id}).at(0).execution;
+        EXPECT_TRUE(changed_columns(row, read).none()) << changed_columns(row, read);
+        EXPECT_EQ(read.created_at, row.created_at);
+        EXPECT_EQ(read.concurrency_key, row.concurrency_key);
+        EXPECT_EQ(read.batch, row.batch);
+        EXPECT_EQ(queue_.payload(tx, row.id).input, made.input);
+    });
+}
+
 TEST_F(QueueStoreTest, WritesBackWhatItRead) {
     const TimePoint at = *domain::parse_time("2026-11-27T12:00:00.000001Z");
     auto made = waiting(at, 70, at);

@@ -56,6 +56,23 @@ void QueueStore::insert(Tx& tx, const std::vector<NewExecution>& executions) con
     }
 }
 
+void QueueStore::insert_granted(Tx& tx, const NewExecution& granted) const {
+    Transaction::of(tx).change([row = granted.execution](Tables& t, Auditor* auditor) {
+        if (auditor) {
+            Execution queued = row;
+            queued.status = domain::Status::queued;
+            queued.ready = true;
+            queued.attempt.reset();
+            queued.attempts = 0;
+            queued.timeout_at.reset();
+            queued.last_seq = 1;
+            auditor->inserted(queued);
+            auditor->written(queued, row, every_column());
+        }
+        t.executions.emplace(row.id, row);
+    });
+}
+
 QueueStore::Locked QueueStore::lock(Tx& tx, const std::vector<ExecutionId>& ids) const {
     Locked locked;
     const auto now = Transaction::of(tx).now();
