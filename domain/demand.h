@@ -1,16 +1,33 @@
 #pragma once
 // What an execution asks of the resources; resource_manager answers it.
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "domain/lane.h"
+#include "domain/money.h"
 
 namespace impresario::domain {
+
+/// What one start is expected to ask of a provider. Of what it does not name it asks nothing.
+struct Need {
+    std::string provider;
+    std::int64_t calls = 0;
+    std::int64_t tokens = 0;
+    std::int64_t items = 0;
+    MicroUsd cost;
+    friend bool operator==(const Need&, const Need&) = default;
+};
 
 struct Demand {
     Lane lane;
     /// Value of its concurrency key; empty if it has none.
     std::string concurrency_key;
+    /// At most one of each provider.
+    std::vector<Need> needs;
+    /// It has waited beyond its lane's max_wait: what it lacks is kept for it (protocol R16).
+    bool starving = false;
 };
 
 }

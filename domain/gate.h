@@ -19,6 +19,7 @@ enum class GateKind {
     concurrency,
     key_concurrency,
     endpoint,
+    provider,
 };
 
 std::string_view name(GateKind kind);
@@ -36,8 +37,10 @@ struct Gate {
     std::optional<TimePoint> opens_at;
 
     /// Same gate, whatever its numbers are now: decides whether a new record is due.
+    /// A provider's window moves with every request: when it opens is a number of it.
     bool same_as(const Gate& other) const {
-        return kind == other.kind && subject == other.subject && opens_at == other.opens_at;
+        return kind == other.kind && subject == other.subject &&
+               (kind == GateKind::provider || opens_at == other.opens_at);
     }
 };
 

@@ -24,6 +24,11 @@ namespace {
 constexpr std::size_t kMostGateNotes = 100;
 /// Between two looks at deadlines that may not be acted on.
 constexpr auto kLostContactPause = milliseconds{50};
+
+/// Nothing to be done but wait until it opens by itself: 003's COOLDOWN.
+bool cooling(const domain::Gate& gate) {
+    return gate.opens_at && (gate.kind == domain::GateKind::endpoint || gate.kind == domain::GateKind::provider);
+}
 }
 
 Hub::Hub(Node& node, HubSettings settings)
@@ -226,7 +231,7 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
         // Where the hub stands when nothing is being dispatched.
         bool all_cooling = !planned.gates.empty();
         for (const auto& [lane, gate] : planned.gates)
-            if (!gate || gate->kind != domain::GateKind::endpoint || !gate->opens_at) all_cooling = false;
+            if (!gate || !cooling(*gate)) all_cooling = false;
         if (board_->live() > 0) return move(HubState::monitoring, now, std::to_string(board_->live()) + " under way");
         if (all_cooling) return move(HubState::cooldown, now, "every lane with work is cooling");
         return move(HubState::idle, now, std::move(why));

@@ -16,7 +16,10 @@ Verdict Admission::admit(const domain::Demand& demand, const std::vector<std::si
                 return Deferred{*std::move(gate), limiter.kWholeLane};
             },
             limiters_[place]);
-        if (stopped) return *std::move(stopped);
+        if (!stopped) continue;
+        if (demand.starving)
+            if (auto* rate = std::get_if<ProviderRate>(&limiters_[place])) rate->kept = true;
+        return *std::move(stopped);
     }
     Granted granted;
     for (const auto place : named)

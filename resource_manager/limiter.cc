@@ -105,4 +105,75 @@ void Endpoints::take(const Demand&, Granted& granted, TimePoint now) {
     ++endpoints[static_cast<std::size_t>(best - endpoints.data())].in_flight;
 }
 
+namespace {
+std::string shown(Measure of, std::int64_t amount) {
+    return of == Measure::cost ? domain::decimal({amount}) : std::to_string(amount);
+}
+
+std::string_view unit(Measure of) {
+    switch (of) {
+        case Measure::requests:
+            return "requests";
+        case Measure::tokens:
+            return "tokens";
+        case Measure::items:
+            return "items";
+        case Measure::cost:
+            return "USD";
+        case Measure::concurrency:
+            return "executions at once";
+    }
+    return {};
+}
+
+std::string per(const ProviderLimit& limit) {
+    if (limit.of == Measure::concurrency) return {};
+    using namespace std::chrono;
+    if (limit.per == seconds{1}) return " per second";
+    if (limit.per == minutes{1}) return " per minute";
+    if (limit.per == hours{1}) return " per hour";
+    if (limit.per == hours{24}) return " per day";
+    return " in " + std::to_string(duration_cast<seconds>(limit.per).count()) + " s";
+}
+}
+
+std::int64_t ProviderRate::asked(const Demand& demand) const {
+    for (const auto& need : demand.needs)
+        if (need.provider == provider) return meter->limit().amount(need);
+    return 0;
+}
+
+std::optional<Gate> ProviderRate::check(const Demand& demand, TimePoint now) const {
+    const auto& limit = meter->limit();
+    const std::int64_t amount = asked(demand);
+    if (amount == 0) return std::nullopt;
+    const auto fits = meter->fits_at(amount + taken, now);
+    if (fits && *fits <= now && (!kept || demand.starving)) return std::nullopt;
+
+    const std::string allowed = shown(limit.of, limit.limit) + " " + std::string(unit(limit.of)) + per(limit);
+    const std::int64_t used = meter->used(now) + taken;
+    Gate gate;
+    gate.kind = GateKind::provider;
+    gate.subject = provider + " " + limit.name;
+    gate.numbers = {{"asks", shown(limit.of, amount)},
+                    {"used", shown(limit.of, used)},
+                    {"in_flight", shown(limit.of, meter->in_flight() + taken)},
+                    {"limit", shown(limit.of, limit.limit)}};
+    if (amount > limit.capacity()) {
+        gate.detail = "asks " + shown(limit.of, amount) + " of " + allowed +
+                      ", more than it ever gives; raise the limit " + "or lower what the workflow type needs";
+        return gate;
+    }
+    gate.opens_at = fits && *fits > now ? fits : std::nullopt;
+    gate.detail = shown(limit.of, used) + " of " + allowed + " are used and " + shown(limit.of, amount) + " more asked";
+    if (kept && !demand.starving) {
+        gate.detail = allowed + ": what comes free is kept for one that has waited beyond its max_wait";
+    } else if (gate.opens_at) {
+        gate.detail += "; fits at " + domain::rfc3339(*gate.opens_at);
+    } else {
+        gate.detail += "; fits when requests under way have ended";
+    }
+    return gate;
+}
+
 }

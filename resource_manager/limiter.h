@@ -15,6 +15,7 @@
 #include "domain/gate.h"
 #include "domain/id.h"
 #include "domain/time.h"
+#include "resource_manager/meter.h"
 
 namespace impresario::resource_manager {
 
@@ -83,6 +84,23 @@ struct Endpoints {
     void take(const domain::Demand&, Granted& granted, domain::TimePoint now);
 };
 
-using Limiter = std::variant<Pause, Concurrency, KeyConcurrency, Endpoints>;
+/// One limit of a provider. What a head lacks is not given to those behind it: it holds its lane, and one that has
+/// waited beyond max_wait holds every lane that shares the limit (protocol R15, R16).
+struct ProviderRate {
+    static constexpr bool kWholeLane = true;
+    std::string provider;
+    /// Borrowed from whoever made the snapshot.
+    const Meter* meter = nullptr;
+    /// Granted since.
+    std::int64_t taken = 0;
+    /// Whoever waits longest is to have what comes free.
+    bool kept = false;
+
+    std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
+    void take(const domain::Demand& demand, Granted&, domain::TimePoint) { taken += asked(demand); }
+    std::int64_t asked(const domain::Demand& demand) const;
+};
+
+using Limiter = std::variant<Pause, Concurrency, KeyConcurrency, Endpoints, ProviderRate>;
 
 }

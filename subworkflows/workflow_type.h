@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "domain/definition_fault.h"
 #include "domain/id.h"
 #include "domain/lane.h"
 #include "domain/money.h"
@@ -94,11 +95,9 @@ struct WorkflowType {
 /// An endpoint's status URL for one execution.
 std::string status_url_of(const Endpoint& endpoint, const domain::ExecutionId& execution);
 
-/// Everything that is wrong with a definition, each as a JSON pointer and a sentence; empty when it is good.
-struct DefinitionFault {
-    std::string pointer;
-    std::string what;
-};
+using domain::DefinitionFault;
+
+/// Everything that is wrong with a definition; empty when it is good.
 std::vector<DefinitionFault> check(const WorkflowType& type);
 
 }

@@ -2,14 +2,17 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 
+#include "platform/definition_reader.h"
 #include "platform/json_text.h"
 
 namespace impresario::subworkflows {
 
 using domain::Duration;
 using nlohmann::json;
+using platform::DefinitionReader;
+using platform::money_at;
+using platform::whole_number;
 using Faults = std::vector<DefinitionFault>;
 
 namespace {
@@ -21,104 +24,6 @@ double to_seconds(Duration length) { return static_cast<double>(length.count()) 
 json seconds_json(Duration length) {
     if (length.count() % 1000000 == 0) return length.count() / 1000000;
     return to_seconds(length);
-}
-
-/// A whole number that fits an `integer` column; nullopt for what is none or lies far outside.
-std::optional<int> small(const json& value) {
-    if (!value.is_number_integer()) return std::nullopt;
-    // What is read as unsigned would turn negative on its way through a signed number.
-    if (value.is_number_unsigned() && value.get<std::uint64_t>() > 1'000'000'000) return std::nullopt;
-    const auto number = value.get<std::int64_t>();
-    if (number < -1'000'000'000 || number > 1'000'000'000) return std::nullopt;
-    return static_cast<int>(number);
-}
-
-/// Reads members by name, notes what is wrong, and at the end what nobody asked for.
-class Members {
-  public:
-    Members(const json& object, std::string at, Faults& faults)
-        : object_(object), at_(std::move(at)), faults_(faults) {}
-
-    const json* find(const char* name) {
-        known_.insert(name);
-        const auto found = object_.find(name);
-        return found == object_.end() ? nullptr : &*found;
-    }
-    bool has(const char* name) { return find(name) != nullptr; }
-    std::string at(const char* name) const { return at_ + "/" + name; }
-
-    void wrong(const char* name, std::string what) { faults_.push_back({at(name), std::move(what)}); }
-
-    void text(const char* name, std::string& into) {
-        if (const json* value = find(name)) {
-            if (value->is_null()) {
-                into.clear();
-            } else if (value->is_string()) {
-                into = value->get<std::string>();
-            } else {
-                wrong(name, "must be a string");
-            }
-        }
-    }
-    void flag(const char* name, bool& into) {
-        if (const json* value = find(name)) {
-            if (value->is_boolean()) {
-                into = value->get<bool>();
-            } else {
-                wrong(name, "must be true or false");
-            }
-        }
-    }
-    void whole(const char* name, int& into) {
-        if (const json* value = find(name)) {
-            if (const auto number = small(*value)) {
-                into = *number;
-            } else {
-                wrong(name, "must be a whole number from -1000000000 to 1000000000");
-            }
-        }
-    }
-    void real(const char* name, double& into) {
-        if (const json* value = find(name)) {
-            if (value->is_number()) {
-                into = value->get<double>();
-            } else {
-                wrong(name, "must be a number");
-            }
-        }
-    }
-    void seconds(const char* name, Duration& into) {
-        if (const json* value = find(name)) {
-            if (value->is_number() && std::fabs(value->get<double>()) < 1e9) {
-                into = from_seconds(value->get<double>());
-            } else {
-                wrong(name, "must be a number of seconds");
-            }
-        }
-    }
-    void nothing_else() {
-        for (const auto& [key, value] : object_.items())
-            if (!known_.contains(key))
-                faults_.push_back({at_ + "/" + platform::pointer_token(key), "is not a member of this object"});
-    }
-
-  private:
-    const json& object_;
-    std::string at_;
-    Faults& faults_;
-    std::set<std::string> known_;
-};
-
-/// From the digits as they came: the tree holds numbers as double.
-std::optional<domain::MicroUsd> money(std::string_view body, const std::string& at, Faults& faults) {
-    const auto raw = platform::json_at(body, at);
-    if (!raw || platform::json_type(*raw) == platform::JsonType::null) return std::nullopt;
-    const auto parsed = domain::parse_money(platform::json_string(*raw));
-    if (!parsed) {
-        faults.push_back({at, std::string(domain::explain(parsed.error()))});
-        return std::nullopt;
-    }
-    return parsed->amount;
 }
 
 void read_retry_policy(const json& value, domain::RetryPolicy& policy, Faults& faults) {
@@ -135,7 +40,7 @@ void read_retry_policy(const json& value, domain::RetryPolicy& policy, Faults& f
         faults.push_back({"/retry_policy", "must be master, engine, playbook, none, or an object"});
         return;
     }
-    Members members(value, "/retry_policy", faults);
+    DefinitionReader members(value, "/retry_policy", faults);
     policy = domain::RetryPolicy{"custom", 3, {}, std::chrono::seconds{60}, 2.0, std::chrono::hours{24}, 0.1, 0.4};
     std::string named;
     members.text("name", named);
@@ -184,7 +89,7 @@ void read_endpoints(const json& value, WorkflowType& type, const WorkflowType* e
         if (value[i].is_string()) {
             endpoint.url = value[i].get<std::string>();
         } else if (value[i].is_object()) {
-            Members members(value[i], at, faults);
+            DefinitionReader members(value[i], at, faults);
             members.text("url", endpoint.url);
             members.whole("weight", endpoint.weight);
             members.text("status_url", endpoint.status_url);
@@ -236,7 +141,7 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
         type.version = existing->version;
     }
 
-    Members members(body, "", faults);
+    DefinitionReader members(body, "", faults);
     std::string name = lane.workflow_type;
     members.text("name", name);
     if (name != lane.workflow_type) members.wrong("name", "must be the name in the address");
@@ -265,9 +170,9 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
         type.unknown_statuses.clear();
         if (!statuses->is_array()) members.wrong("unknown_statuses", "must be an array of statuses");
         if (statuses->is_array())
-            for (const auto& status : *statuses) type.unknown_statuses.push_back(small(status).value_or(0));
+            for (const auto& status : *statuses) type.unknown_statuses.push_back(whole_number(status).value_or(0));
     }
-    if (members.has("cost_estimate_usd")) type.cost_estimate = money(text, "/cost_estimate_usd", faults);
+    if (members.has("cost_estimate_usd")) type.cost_estimate = money_at(text, "/cost_estimate_usd", faults);
     if (const json* calls = members.find("call_estimates")) {
         if (!calls->is_array()) members.wrong("call_estimates", "must be an array");
         for (std::size_t i = 0; calls->is_array() && i < calls->size(); ++i) {
@@ -276,7 +181,7 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
                 faults.push_back({at, "must be an object"});
                 continue;
             }
-            Members each((*calls)[i], at, faults);
+            DefinitionReader each((*calls)[i], at, faults);
             CallEstimate estimate;
             int number = 0;
             int tokens = 0;
@@ -288,7 +193,7 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
             if (tokens < 0) each.wrong("tokens", "must not be negative");
             estimate.calls = number;
             estimate.tokens = tokens;
-            if (each.has("cost_usd")) estimate.cost = money(text, at + "/cost_usd", faults);
+            if (each.has("cost_usd")) estimate.cost = money_at(text, at + "/cost_usd", faults);
             each.nothing_else();
             type.calls.push_back(std::move(estimate));
         }

@@ -1,0 +1,121 @@
+#include "resource_manager/provider_store.h"
+
+#include "resource_manager/provider_json.h"
+#include "resource_manager_sql.h"
+
+namespace impresario::resource_manager {
+
+using platform::Params;
+using platform::RowReader;
+using platform::SqlArray;
+using platform::Tx;
+
+std::vector<Provider> ProviderStore::load(Tx& tx) const {
+    std::vector<Provider> providers;
+    const auto rows = tx.exec(sql::load_providers);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        Provider provider;
+        provider.name = row.text();
+        provider.limits = stored_limits(row.view());
+        provider.version = row.small();
+        provider.updated_at = row.time();
+        provider.updated_by = row.text();
+        provider.reason = row.text();
+        providers.push_back(std::move(provider));
+    }
+    return providers;
+}
+
+int ProviderStore::put(Tx& tx, const Provider& provider) const {
+    Params params;
+    params.add(provider.name).add(limits_json(provider)).add(provider.updated_by).add(provider.reason);
+    const auto rows = tx.exec(sql::put_provider, params);
+    return RowReader(rows, 0).small();
+}
+
+bool ProviderStore::remove(Tx& tx, const std::string& name, const std::string& by, const std::string& reason) const {
+    return tx.exec(sql::delete_provider, Params().add(name).add(by).add(reason)).affected() > 0;
+}
+
+std::vector<ProviderStore::Version> ProviderStore::versions(Tx& tx, const std::string& name) const {
+    std::vector<Version> versions;
+    const auto rows = tx.exec(sql::list_provider_versions, Params().add(name));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        Version version;
+        version.version = row.small();
+        version.limits = row.text();
+        version.at = row.time();
+        version.by = row.text();
+        version.reason = row.text();
+        versions.push_back(std::move(version));
+    }
+    return versions;
+}
+
+void ProviderStore::charge(Tx& tx, const std::vector<PermitRecord>& permits) const {
+    if (permits.empty()) return;
+    std::array<SqlArray, 11> a;
+    for (const auto& each : permits) {
+        a[0].add(each.attempt);
+        a[1].add(each.fence);
+        a[2].add(each.need.provider);
+        a[3].add(each.execution);
+        a[4].add(each.lane.organization_id);
+        a[5].add(each.lane.workflow_type);
+        a[6].add(each.delivery);
+        a[7].add(each.need.calls);
+        a[8].add(each.need.tokens);
+        a[9].add(each.need.items);
+        a[10].add(each.need.cost);
+    }
+    Params params;
+    for (auto& array : a) params.add(std::move(array));
+    tx.send(sql::charge_permits, params);
+}
+
+void ProviderStore::give_back(Tx& tx, const std::vector<Unsent>& unsent) const {
+    if (unsent.empty()) return;
+    std::array<SqlArray, 2> a;
+    for (const auto& each : unsent) {
+        a[0].add(each.attempt);
+        a[1].add(each.fence);
+    }
+    Params params;
+    for (auto& array : a) params.add(std::move(array));
+    tx.send(sql::give_back_permits, params);
+}
+
+std::vector<LoadedPermit> ProviderStore::permits(Tx& tx) const {
+    std::vector<LoadedPermit> permits;
+    const auto read = [&](const platform::Rows& rows, bool live) {
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            RowReader row(rows, i);
+            LoadedPermit permit;
+            permit.lane.organization_id = row.text();
+            permit.lane.workflow_type = row.text();
+            permit.need.provider = row.text();
+            permit.need.calls = row.integer();
+            permit.need.tokens = row.integer();
+            permit.need.items = row.integer();
+            permit.need.cost = domain::MicroUsd{row.integer()};
+            permit.ended_at = row.maybe_time();
+            if (live) {
+                permit.execution = row.id<domain::ExecutionId>();
+                permit.attempt = row.id<domain::AttemptId>();
+                permit.fence = row.small();
+            }
+            permits.push_back(std::move(permit));
+        }
+    };
+    const auto live = tx.exec(sql::load_live_permits);
+    read(live, true);
+    const auto closed = tx.exec(sql::load_closed_permits);
+    read(closed, false);
+    return permits;
+}
+
+std::size_t ProviderStore::forget_permits(Tx& tx) const { return tx.exec(sql::forget_permits).affected(); }
+
+}

@@ -1,0 +1,46 @@
+#pragma once
+// Providers and permits in the database. Borrows a transaction. Stateless; any thread.
+
+#include <string>
+#include <vector>
+
+#include "platform/sql.h"
+#include "resource_manager/provider.h"
+#include "resource_manager/provider_meters.h"
+
+namespace impresario::resource_manager {
+
+class ProviderStore {
+  public:
+    /// By name.
+    std::vector<Provider> load(platform::Tx& tx) const;
+    /// Returns its new version.
+    int put(platform::Tx& tx, const Provider& provider) const;
+    /// False when there is none.
+    bool remove(platform::Tx& tx, const std::string& name, const std::string& by, const std::string& reason) const;
+
+    struct Version {
+        int version = 0;
+        /// JSON; empty: it was deleted.
+        std::string limits;
+        domain::TimePoint at;
+        std::string by;
+        std::string reason;
+    };
+    /// Latest first, at most 100.
+    std::vector<Version> versions(platform::Tx& tx, const std::string& name) const;
+
+    void charge(platform::Tx& tx, const std::vector<PermitRecord>& permits) const;
+    /// Those of a grant that certainly was not sent.
+    struct Unsent {
+        domain::AttemptId attempt;
+        int fence = 0;
+    };
+    void give_back(platform::Tx& tx, const std::vector<Unsent>& unsent) const;
+    /// What counts against the longest window, sums of closed ones rounded to later times.
+    std::vector<LoadedPermit> permits(platform::Tx& tx) const;
+    /// Forgets what counts against no window any more; returns how many went.
+    std::size_t forget_permits(platform::Tx& tx) const;
+};
+
+}

@@ -1,0 +1,16 @@
+-- Of all others the sums, by when the request ended: that is recorded with the delivery or, where its answer was not
+-- heard, no later than the attempt's end. Rounded up, the coarser the longer ago.
+select organization_id, workflow_type, provider, sum(calls)::bigint, sum(tokens)::bigint, sum(items)::bigint,
+       sum(cost_microusd)::bigint,
+       case when ended_at > now() - interval '5 minutes' then date_bin('100 milliseconds', ended_at, 'epoch') + interval '100 milliseconds'
+            when ended_at > now() - interval '2 hours' then date_bin('10 seconds', ended_at, 'epoch') + interval '10 seconds'
+            else date_bin('5 minutes', ended_at, 'epoch') + interval '5 minutes' end as ended
+from (select p.*, coalesce(d.at + d.duration_us * interval '1 microsecond', a.closed_at, now()) as ended_at
+      from provider_permits p
+      left join executions e on e.execution_id = p.execution_id and e.attempt_id = p.attempt_id and e.fence = p.fence
+                            and e.timeout_at is not null
+      left join deliveries d on d.execution_id = p.execution_id and d.attempt_id = p.attempt_id and d.number = p.delivery
+      left join attempts a on a.execution_id = p.execution_id and a.attempt_id = p.attempt_id
+      where p.granted_at > now() - interval '25 hours' and e.execution_id is null) permit
+group by organization_id, workflow_type, provider, ended
+order by ended
