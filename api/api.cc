@@ -49,6 +49,12 @@ void Api::add_routes() {
     route("DELETE", "/v1/workflow-types/{name}", Role::admin, &Api::delete_type);
     route("POST", "/v1/workflow-types/{name}/rotate-signing-secret", Role::admin, &Api::rotate_signing_secret);
 
+    route("GET", "/v1/providers", Role::viewer, &Api::show_providers);
+    route("GET", "/v1/providers/{name}", Role::viewer, &Api::show_providers);
+    route("PUT", "/v1/providers/{name}", Role::admin, &Api::put_provider);
+    route("DELETE", "/v1/providers/{name}", Role::admin, &Api::delete_provider);
+    route("GET", "/v1/providers/{name}/versions", Role::viewer, &Api::provider_versions);
+
     route("GET", "/v1/queue", Role::viewer, &Api::queue);
     route("GET", "/v1/state", Role::viewer, &Api::state);
     route("GET", "/v1/nodes", Role::viewer, &Api::nodes);

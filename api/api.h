@@ -70,6 +70,11 @@ class Api {
     Task<Response> put_type(Call call);
     Task<Response> delete_type(Call call);
     Task<Response> rotate_signing_secret(Call call);
+    // routes_providers.cc
+    Task<Response> show_providers(Call call);
+    Task<Response> put_provider(Call call);
+    Task<Response> delete_provider(Call call);
+    Task<Response> provider_versions(Call call);
     // routes_operations.cc
     Task<Response> queue(Call call);
     Task<Response> state(Call call);

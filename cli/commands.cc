@@ -517,6 +517,34 @@ int list_types(const TypeOptions& o) {
     return Exit::ok;
 }
 
+int list_providers(const TypeOptions& o) {
+    const Client client(o.client);
+    const auto answer = client.ask("GET", "/v1/providers");
+    if (o.client.wants_json()) {
+        print(answer);
+        return Exit::ok;
+    }
+    Table table({"provider", "limit", "allows", "for", "used", "in flight", "headroom", "next"});
+    for (const auto& provider : answer["providers"])
+        for (const auto& limit : provider["limits"]) {
+            std::string allows = cell(limit, "limit") + " " + cell(limit, "of");
+            if (!cell(limit, "per").empty()) allows += " / " + cell(limit, "per");
+            bool used = false;
+            for (const auto& use : provider["use"]) {
+                if (use["limit"] != limit["name"]) continue;
+                used = true;
+                table.add({cell(provider, "name"), cell(limit, "name"), allows,
+                           cell(use, "subject").empty() ? "all" : cell(use, "subject"), cell(use, "used"),
+                           cell(use, "in_flight"), cell(use, "headroom"), cell(use, "next_at")});
+            }
+            if (!used)
+                table.add({cell(provider, "name"), cell(limit, "name"), allows, "each " + cell(limit, "scope"), "0",
+                           "0", "", ""});
+        }
+    table.print();
+    return Exit::ok;
+}
+
 }
 
 void add_client_commands(Commands commands) {
@@ -661,6 +689,49 @@ void add_client_commands(Commands commands) {
         o->client.add_to(d);
         act(d, [o] {
             print(Client(o->client).ask("POST", "/v1/dead-letters/" + platform::percent_encode(o->id) + "/discard"));
+            return static_cast<int>(Exit::ok);
+        });
+    }
+    {
+        auto o = std::make_shared<TypeOptions>();
+        auto* c = app.add_subcommand("providers", "The providers that workflow types call, and their limits");
+        c->footer(
+            "Examples:\n  impresario providers list\n  impresario providers put gemini '{\"limits\": [{\"name\": "
+            "\"rpm\", "
+            "\"of\": \"requests\", \"limit\": 60, \"per\": \"minute\"}], \"reason\": \"new plan\"}'");
+        c->require_subcommand(1);
+        const auto path = [](const TypeOptions& of) { return "/v1/providers/" + platform::percent_encode(of.name); };
+        auto* l = c->add_subcommand("list", "List them, with what is used");
+        o->client.add_to(l);
+        act(l, [o] { return list_providers(*o); });
+        auto* s = c->add_subcommand("show", "One of them");
+        s->add_option("name", o->name, "Provider")->required();
+        o->client.add_to(s);
+        act(s, [o, path] {
+            print(Client(o->client).ask("GET", path(*o)));
+            return static_cast<int>(Exit::ok);
+        });
+        auto* p = c->add_subcommand("put", "Set its limits; effective on every node at once");
+        p->add_option("name", o->name, "Provider")->required();
+        p->add_option("definition", o->definition, "JSON, @file, or - for standard input")->required();
+        o->client.add_to(p);
+        act(p, [o, path] {
+            print(Json::parse(Client(o->client).ask_text("PUT", path(*o), json_argument(o->definition))));
+            return static_cast<int>(Exit::ok);
+        });
+        auto* d = c->add_subcommand("delete", "Remove one: whoever calls it is not limited any more");
+        d->add_option("name", o->name, "Provider")->required();
+        o->client.add_to(d);
+        act(d, [o, path] {
+            Client(o->client).ask_text("DELETE", path(*o), "");
+            std::printf("%s is gone\n", o->name.c_str());
+            return static_cast<int>(Exit::ok);
+        });
+        auto* h = c->add_subcommand("history", "Its limits at each time, who set them and why");
+        h->add_option("name", o->name, "Provider")->required();
+        o->client.add_to(h);
+        act(h, [o, path] {
+            print(Client(o->client).ask("GET", path(*o) + "/versions"));
             return static_cast<int>(Exit::ok);
         });
     }

@@ -74,6 +74,8 @@ void Applier::write(Tx& tx, std::vector<Decision>& decisions) const {
     std::vector<webhooks::DeliveryRecord> deliveries;
     std::vector<webhooks::RefusedCallback> refused;
     std::vector<resource_manager::UsageRecord> usage;
+    std::vector<resource_manager::PermitRecord> permits;
+    std::vector<resource_manager::ProviderStore::Unsent> unsent;
     const auto move_into = [](auto& from, auto& into) {
         std::move(from.begin(), from.end(), std::back_inserter(into));
     };
@@ -89,6 +91,8 @@ void Applier::write(Tx& tx, std::vector<Decision>& decisions) const {
         move_into(decision.deliveries, deliveries);
         move_into(decision.refused, refused);
         move_into(decision.usage, usage);
+        move_into(decision.permits, permits);
+        if (decision.unsent) unsent.push_back(*decision.unsent);
         if (decision.result) results[{decision.result->execution, decision.result->opening}] = *decision.result;
         if (decision.dead_letter) dead.push_back(*decision.dead_letter);
     }
@@ -106,6 +110,9 @@ void Applier::write(Tx& tx, std::vector<Decision>& decisions) const {
     queue.write_results(tx, result_list);
     priority_queue::DeadLetterStore().add(tx, dead);
     resource_manager::UsageStore().record(tx, usage);
+    const resource_manager::ProviderStore providers;
+    providers.charge(tx, permits);
+    providers.give_back(tx, unsent);
     for (auto& decision : decisions) {
         // The resolution keeps the old input, so it comes before the new one.
         if (decision.resolution) priority_queue::DeadLetterStore().resolve(tx, *decision.resolution);

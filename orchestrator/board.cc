@@ -72,6 +72,18 @@ void Board::remember_gone(const ExecutionId& id, int seq) {
     gone_order_.emplace_back(operations_.now(), id);
 }
 
+namespace {
+/// Whether the grant that memory knows was withdrawn before anything was sent (decide.cc, give_back).
+bool never_sent(domain::AttemptState state, const domain::AttemptId& attempt, int fence, int deliveries,
+                const Execution& after) {
+    if (!after.attempt || after.attempt->id != attempt || after.attempt->fence != fence + 1 ||
+        after.attempt->state != domain::AttemptState::waiting_redelivery)
+        return false;
+    if (state == domain::AttemptState::granted) return after.attempt->deliveries == deliveries;
+    return state == domain::AttemptState::sending && after.attempt->deliveries == deliveries - 1;
+}
+}
+
 /// Its request is not under way any more, if it was.
 void Board::leave_endpoint(const ExecutionId& id, const Live& live) {
     if (in_flight_.erase(id) > 0)
@@ -79,13 +91,23 @@ void Board::leave_endpoint(const ExecutionId& id, const Live& live) {
             --endpoint->second.in_flight;
 }
 
-void Board::remove_live(const ExecutionId& id) {
+/// When a request that may still be under way has certainly come to its end: what ended the attempt is the peer's own
+/// word, so it is there; or nobody may send it any more (protocol R5).
+TimePoint Board::request_over(const Live& live, const Execution* after) const {
+    const auto now = now_();
+    const bool word = after && after->status != domain::Status::cancelled && after->reason != "sql" &&
+                      now < live.timeout_at && (!after->attempt || after->attempt->fence == live.fence);
+    return word || !live.in_flight() ? now : std::max(now, live.lease_until);
+}
+
+void Board::remove_live(const ExecutionId& id, const Execution* after) {
     const auto found = live_.find(id);
     if (found == live_.end()) return;
     const Live live = std::move(found->second);
     live_.erase(found);
     deadlines_.erase({live.deadline, id});
     leave_endpoint(id, live);
+    meters_.released(id, request_over(live, after));
     LaneState& state = lane_state(live.lane);
     --state.in_use;
     if (!live.key.empty()) {
@@ -98,6 +120,9 @@ void Board::remove_live(const ExecutionId& id) {
 void Board::observe(const Execution& row) {
     if (stale(row.id, row.lane, row.last_seq)) return;
     put_off_.erase(row.id);
+    if (const auto live = live_.find(row.id); live != live_.end())
+        if (const auto& was = live->second; never_sent(was.state, was.attempt, was.fence, was.deliveries, row))
+            meters_.given_back(row.id);
     LaneState& state = lane_state(row.lane);
     if (row.open_children > 0) {
         parents_.insert(row.id);
@@ -105,7 +130,7 @@ void Board::observe(const Execution& row) {
         parents_.erase(row.id);
     }
     if (row.claimable()) {
-        remove_live(row.id);
+        remove_live(row.id, &row);
         gone_.erase(row.id);
         const Entry entry{row.id,
                           row.priority,
@@ -119,7 +144,7 @@ void Board::observe(const Execution& row) {
     }
     state.order.erase(row.id, row.priority, row.created_at);
     if (!row.holds_slot()) {
-        remove_live(row.id);
+        remove_live(row.id, &row);
         next_due_ = domain::earlier(next_due_, row.due_at);
         due_meanwhile_ = domain::earlier(due_meanwhile_, row.due_at);
         remember_gone(row.id, row.last_seq);
@@ -142,6 +167,7 @@ void Board::observe(const Execution& row) {
     live.node = row.attempt->node;
     live.endpoint = row.attempt->endpoint;
     live.granted_at = row.attempt->granted_at;
+    live.lease_until = row.attempt->lease_until;
     live.seq = row.last_seq;
     const TimePoint timeout_at = row.timeout_at.value_or(domain::kNever);
     // Whatever else the row says, a deadline that was put off stays so until the row has another.
@@ -154,6 +180,7 @@ void Board::observe(const Execution& row) {
         if (const auto endpoint = endpoints_.find(live.endpoint); endpoint != endpoints_.end())
             ++endpoint->second.in_flight;
     }
+    if (!live.in_flight()) meters_.ended(row.id, now_());
     if (fresh) {
         ++state.in_use;
         if (!live.key.empty()) {
@@ -168,6 +195,7 @@ void Board::answered(const ExecutionId& id, const domain::AttemptId& attempt) {
     if (found == live_.end() || found->second.attempt != attempt || found->second.answered) return;
     found->second.answered = true;
     leave_endpoint(id, found->second);
+    meters_.ended(id, now_());
 }
 
 void Board::end_due_reading(std::optional<TimePoint> read) { next_due_ = domain::earlier(read, due_meanwhile_); }
@@ -178,7 +206,7 @@ void Board::expect(const priority_queue::LevelCount& level) {
 
 void Board::forget(const ExecutionId& id) {
     put_off_.erase(id);
-    remove_live(id);
+    remove_live(id, nullptr);
     for (auto& [lane, state] : lanes_)
         if (state.order.erase(id)) break;
 }
@@ -258,9 +286,35 @@ std::vector<Board::ChangedEndpoint> Board::take_changed_endpoints() {
     return changed;
 }
 
-PlanInput Board::plan_input(int most) const {
+void Board::set_providers(const std::vector<resource_manager::Provider>& providers,
+                          const std::vector<resource_manager::LoadedPermit>& permits) {
+    meters_.load(providers, permits, now_());
+}
+
+void Board::charge(const Execution& granted, const std::vector<domain::Need>& needs) {
+    if (needs.empty() || !granted.attempt) return;
+    const auto& attempt = *granted.attempt;
+    meters_.charge(granted.id, attempt.id, attempt.fence, granted.lane, needs, now_());
+    // It may have gone on since: then a later row is known already.
+    const auto live = live_.find(granted.id);
+    if (live == live_.end() || live->second.attempt != attempt.id || live->second.fence != attempt.fence) {
+        meters_.released(granted.id, now_());
+    } else if (!live->second.in_flight()) {
+        meters_.ended(granted.id, now_());
+    }
+}
+
+void Board::take_back(const ExecutionId& id) {
+    meters_.given_back(id);
+    forget(id);
+}
+
+PlanInput Board::plan_input(int most) {
     PlanInput input;
     input.most = most;
+    meters_.trim(now_());
+    // Lanes that call the same provider share its limits.
+    std::map<const resource_manager::Meter*, std::size_t> rates;
     for (const auto& [lane, state] : lanes_) {
         if (state.order.shown() == 0) continue;
         LaneView view;
@@ -301,6 +355,13 @@ PlanInput Board::plan_input(int most) const {
                                            health.detail});
         }
         limit(std::move(endpoints));
+        view.needs = known->needs;
+        for (const auto& applied : meters_.applied(lane, view.needs)) {
+            const auto [rate, added] = rates.try_emplace(applied.meter, 0);
+            if (added)
+                rate->second = input.admission.add(resource_manager::ProviderRate{*applied.provider, applied.meter});
+            view.limiters.push_back(rate->second);
+        }
         input.lanes.push_back(std::move(view));
     }
     return input;

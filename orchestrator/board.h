@@ -18,6 +18,7 @@
 #include "priority_queue/order.h"
 #include "priority_queue/queue_store.h"
 #include "resource_manager/endpoint_health.h"
+#include "resource_manager/provider_meters.h"
 #include "subworkflows/catalogue.h"
 
 namespace impresario::orchestrator {
@@ -63,7 +64,9 @@ class Operations {
 
 class Board {
   public:
-    explicit Board(Operations& operations) : operations_(operations) {}
+    /// `now` says when what is observed happened, no earlier than it did.
+    Board(Operations& operations, std::function<domain::TimePoint()> now)
+        : operations_(operations), now_(std::move(now)) {}
 
     void set_catalogue(subworkflows::CataloguePtr catalogue);
     const subworkflows::CataloguePtr& catalogue() const { return catalogue_; }
@@ -92,7 +95,16 @@ class Board {
     /// Endpoints whose hold changed since the last call, to be written down.
     std::vector<ChangedEndpoint> take_changed_endpoints();
 
-    PlanInput plan_input(int most) const;
+    /// Providers and what is used of them, as the tables say.
+    void set_providers(const std::vector<resource_manager::Provider>& providers,
+                       const std::vector<resource_manager::LoadedPermit>& permits);
+    /// An attempt was granted with this, and `granted` is its row.
+    void charge(const domain::Execution& granted, const std::vector<domain::Need>& needs);
+    /// A grant that was observed was not made after all.
+    void take_back(const domain::ExecutionId& id);
+    const resource_manager::ProviderMeters& meters() const { return meters_; }
+
+    PlanInput plan_input(int most);
 
     /// Refills that deep levels want, each with its lane.
     std::vector<std::pair<domain::Lane, priority_queue::Order::Refill>> wanted_refills();
@@ -172,6 +184,7 @@ class Board {
         /// When that is acted on: then, or later where it was put off.
         domain::TimePoint deadline;
         domain::TimePoint granted_at;
+        domain::TimePoint lease_until;
         int seq = 0;
         /// Its request has been answered; the row is still to say so.
         bool answered = false;
@@ -201,10 +214,13 @@ class Board {
     void move_deadline(const domain::ExecutionId& id, Live& live, domain::TimePoint to);
     bool stale(const domain::ExecutionId& id, const domain::Lane& lane, int seq) const;
     void leave_endpoint(const domain::ExecutionId& id, const Live& live);
-    void remove_live(const domain::ExecutionId& id);
+    domain::TimePoint request_over(const Live& live, const domain::Execution* after) const;
+    void remove_live(const domain::ExecutionId& id, const domain::Execution* after);
     void remember_gone(const domain::ExecutionId& id, int seq);
 
     Operations& operations_;
+    std::function<domain::TimePoint()> now_;
+    resource_manager::ProviderMeters meters_;
     subworkflows::CataloguePtr catalogue_;
     std::map<domain::Lane, LaneState> lanes_;
     std::unordered_map<domain::ExecutionId, Live> live_;

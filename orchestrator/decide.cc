@@ -253,6 +253,7 @@ class Decider {
     }
     /// Nothing has left: it goes back into the queue as it was.
     void give_back(std::string_view why) {
+        draft_.decision().unsent = {row().attempt->id, row().attempt->fence};
         ++row().attempt->fence;
         row().attempt->state = AttemptState::waiting_redelivery;
         row().timeout_at.reset();
@@ -331,6 +332,9 @@ std::optional<Decision> decide_grant(const Execution& before, const GrantTerms& 
     if (terms.own) json.field("delivery", attempt.deliveries);
     if (row.ready_at) json.field("waited_ms", (draft.now() - *row.ready_at).count() / 1000);
     draft.tell(event::dispatched, std::move(json));
+    for (const auto& need : terms.needs)
+        draft.decision().permits.push_back({row.id, row.lane, attempt.id, attempt.fence,
+                                            attempt.deliveries + (terms.own ? 0 : 1), need, attempt.lease_until});
     return std::move(draft.decision());
 }
 

@@ -9,6 +9,7 @@
 #include "orchestrator/command.h"
 #include "priority_queue/dead_letter_store.h"
 #include "priority_queue/queue_store.h"
+#include "resource_manager/provider_store.h"
 #include "resource_manager/usage_store.h"
 #include "webhooks/attempt_store.h"
 
@@ -47,6 +48,9 @@ struct Decision {
     std::vector<webhooks::DeliveryRecord> deliveries;
     std::vector<webhooks::RefusedCallback> refused;
     std::vector<resource_manager::UsageRecord> usage;
+    /// What a grant was given of providers, and a grant whose request certainly was not sent.
+    std::vector<resource_manager::PermitRecord> permits;
+    std::optional<resource_manager::ProviderStore::Unsent> unsent;
     std::optional<ChildWanted> child;
     std::optional<std::string> new_input;
     /// The execution ended: its parent, if it has one, is to be looked at.
@@ -66,6 +70,8 @@ struct GrantTerms {
     /// The scheduler's own grants begin as sending; another node's as granted.
     bool own = true;
     domain::EndpointId endpoint;
+    /// Of its providers; each is charged.
+    std::vector<domain::Need> needs = {};
     domain::Duration lease{std::chrono::seconds{15}};
 };
 std::optional<Decision> decide_grant(const domain::Execution& row, const GrantTerms& terms,

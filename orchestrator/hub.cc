@@ -196,6 +196,8 @@ Task<bool> Hub::turn() {
     const std::size_t swept = co_await sweep(now);
     if (!board_ || rebuild_) co_return true;
     co_await refill_levels();
+    co_await refresh_providers();
+    if (!board_ || rebuild_) co_return true;
 
     now = node_.clock().now();
     Plan planned = plan(board_->plan_input(settings_.max_batch_size), now);
@@ -254,6 +256,7 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
         terms.node = least.first;
         terms.own = terms.node == node_.id();
         terms.endpoint = each.endpoint;
+        terms.needs = each.needs;
         terms.lease = node_.settings().lease;
         picks.push_back({each.execution, terms, std::nullopt});
     }
@@ -288,6 +291,7 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
         auto& row = picked->found->execution;
         board_->observe(row);
         if (!picked->granted) continue;
+        board_->charge(row, picks[i].terms->needs);
         ++granted;
         if (row.ready_at) node_.probe().dispatched(row.lane, picked->found->now - *row.ready_at);
         last_execution_ = picked->found->now;

@@ -96,6 +96,7 @@ class Hub {
     void see_alive(const std::vector<NodeSeen>& nodes);
     void step_down(const char* why);
     platform::Task<void> refill_levels();
+    platform::Task<void> refresh_providers();
     platform::Task<void> read_feed();
     platform::Task<void> recheck(std::vector<domain::ExecutionId> ids);
     platform::Task<std::size_t> sweep(domain::TimePoint now);
@@ -171,6 +172,10 @@ class Hub {
     bool in_turn_ = false;
     /// Between two turns, with nothing to do.
     bool idle_ = false;
+    /// Whose limits the board counts.
+    ProvidersPtr known_providers_;
+    /// Arrivals whose transaction is under way.
+    int arriving_ = 0;
 };
 
 }

@@ -27,6 +27,7 @@ std::optional<Arrival> Hub::admit(const Execution& row) {
         terms.fresh_attempt = node_.ids().make<domain::AttemptId>(now);
         terms.node = node_.id();
         terms.endpoint = planned.grants.front().endpoint;
+        terms.needs = planned.grants.front().needs;
         terms.lease = node_.settings().lease;
         Circumstances circumstances;
         circumstances.type = node_.catalogue()->find(row.lane);
@@ -38,15 +39,18 @@ std::optional<Arrival> Hub::admit(const Execution& row) {
         return std::nullopt;
     }
     board_->observe(granted->after);
+    board_->charge(granted->after, planned.grants.front().needs);
+    ++arriving_;
 
     Arrival arrival;
     arrival.fence = [epoch = *lead_, node = node_.id()](platform::Tx& tx) {
         SchedulerStore().insist_on_lead(tx, epoch, node);
     };
     arrival.done = [this, after = granted->after, now](bool started) {
+        --arriving_;
         if (!board_) return;
         if (!started) {
-            board_->forget(after.id);
+            board_->take_back(after.id);
             return;
         }
         move(HubState::dispatching, node_.clock().now(), "granting 1 that has just come");

@@ -50,7 +50,7 @@ Task<bool> Hub::try_lead() {
     outage_ = lead->outage;
     renewed_at_ = steady_clock::now();
     const auto operation = node_.operations().begin();
-    board_ = std::make_unique<Board>(node_.operations());
+    board_ = std::make_unique<Board>(node_.operations(), [this] { return node_.clock().now(); });
     doubted_until_ = std::numeric_limits<std::uint64_t>::max();
     board_->set_outage(outage_);
     machine_ = StateMachine(lead->now);
@@ -71,6 +71,7 @@ Task<void> Hub::load() {
         std::optional<TimePoint> next_due;
         std::vector<RecordedGate> gates;
         std::vector<NodeSeen> alive;
+        std::vector<resource_manager::LoadedPermit> permits;
     };
     co_await node_.refresh_catalogue();
     board_->set_catalogue(node_.catalogue());
@@ -86,6 +87,7 @@ Task<void> Hub::load() {
         all.next_due = queue.next_due(tx, {});
         all.gates = SchedulerStore().lane_gates(tx);
         all.alive = SchedulerStore().alive(tx);
+        all.permits = resource_manager::ProviderStore().permits(tx);
         return all;
     });
     const auto loaded = co_await std::move(asked_loaded);
@@ -94,6 +96,8 @@ Task<void> Hub::load() {
     feed_begun_ = loaded.feed.begun;
     feed_hinted_ = true;
     doubted_until_ = node_.operations().now();
+    board_->set_providers(*node_.providers(), loaded.permits);
+    known_providers_ = node_.providers();
     for (const auto& row : loaded.rows) board_->observe(row.execution);
     for (const auto& row : loaded.gated) board_->observe(row.execution);
     for (const auto& level : loaded.levels) board_->expect(level);
@@ -106,6 +110,18 @@ Task<void> Hub::load() {
     for (const auto& parent : board_->parents_to_check()) commands.push_back(node_.command(parent, ChildrenEnded{}));
     if (!commands.empty()) co_await run_commands(std::move(commands));
     scanned_at_ = steady_clock::now();
+}
+
+/// Limits that changed are counted anew, from the tables. An arrival whose commit is under way is in memory only.
+Task<void> Hub::refresh_providers() {
+    if (known_providers_ == node_.providers() || arriving_ > 0) co_return;
+    const auto providers = node_.providers();
+    auto asked_permits =
+        node_.database().transact([](Tx& tx) { return resource_manager::ProviderStore().permits(tx); });
+    const auto permits = co_await std::move(asked_permits);
+    if (!board_) throw platform::DatabaseUnavailable("stepped down while loading");
+    board_->set_providers(*providers, permits);
+    known_providers_ = providers;
 }
 
 Task<void> Hub::refill_levels() {

@@ -36,8 +36,8 @@ Hub::GateChanges Hub::gate_changes(const Plan& plan, TimePoint now) {
             pending_gates_.erase(lane);
             continue;
         }
-        const bool lasting = gate->kind == domain::GateKind::paused ||
-                             (gate->opens_at && gate->kind != domain::GateKind::provider);
+        const bool lasting =
+            gate->kind == domain::GateKind::paused || (gate->opens_at && gate->kind != domain::GateKind::provider);
         auto& [pending, since] = pending_gates_.try_emplace(lane, *gate, now).first->second;
         if (!pending.same_as(*gate)) {
             pending = *gate;

@@ -49,6 +49,7 @@ Node::Node(NodeParts parts, NodeSettings settings)
       intake_(id_),
       catalogue_store_(parts.keys),
       catalogue_(std::make_shared<subworkflows::Catalogue>()),
+      providers_(std::make_shared<std::vector<resource_manager::Provider>>()),
       dispatch_(parts.deliver ? parts.deliver : over_http(parts.client, parts.clock)),
       commands_(
           parts.database, [this](Tx& tx, const std::vector<Command>& commands) { return applier_.apply(tx, commands); },
@@ -136,10 +137,13 @@ Task<std::optional<IntakeReply>> Node::start_at_once(Arrival arrival, IntakeItem
     item.executions.front().execution = arrival.grant.after;
     item.events = arrival.grant.events;
     try {
-        auto inserting = parts_.database.transact([this, fence = arrival.fence, item](Tx& tx) {
-            fence(tx);
-            return std::move(intake_.enqueue(tx, {item}).front());
-        });
+        auto inserting =
+            parts_.database.transact([this, fence = arrival.fence, permits = arrival.grant.permits, item](Tx& tx) {
+                fence(tx);
+                IntakeReply made = std::move(intake_.enqueue(tx, {item}).front());
+                if (!made.created.empty()) resource_manager::ProviderStore().charge(tx, permits);
+                return made;
+            });
         reply = co_await std::move(inserting);
     } catch (const platform::DatabaseInDoubt&) {
         in_doubt = true;
@@ -193,15 +197,28 @@ void Node::committed(const std::vector<const Reply*>& replies) {
 }
 
 Task<void> Node::refresh_catalogue() {
+    struct Loaded {
+        subworkflows::Catalogue catalogue;
+        std::vector<resource_manager::Provider> providers;
+    };
     const auto known = catalogue_->version;
-    auto asked_loaded = parts_.database.read([this, known](Tx& tx) -> std::optional<subworkflows::Catalogue> {
+    auto asked_loaded = parts_.database.read([this, known](Tx& tx) -> std::optional<Loaded> {
         if (catalogue_store_.version(tx) == known) return std::nullopt;
-        return catalogue_store_.load(tx);
+        // The version is read first: what changes meanwhile is read again.
+        Loaded read;
+        read.catalogue = catalogue_store_.load(tx);
+        read.providers = resource_manager::ProviderStore().load(tx);
+        return read;
     });
     auto loaded = co_await std::move(asked_loaded);
     // Two may read at once: the older reading must not win.
-    if (!loaded || loaded->version <= catalogue_->version) co_return;
-    catalogue_ = std::make_shared<const subworkflows::Catalogue>(*std::move(loaded));
+    if (!loaded || loaded->catalogue.version <= catalogue_->version) co_return;
+    catalogue_ = std::make_shared<const subworkflows::Catalogue>(std::move(loaded->catalogue));
+    const auto same = [](const resource_manager::Provider& a, const resource_manager::Provider& b) {
+        return a.name == b.name && a.version == b.version;
+    };
+    if (!std::equal(providers_->begin(), providers_->end(), loaded->providers.begin(), loaded->providers.end(), same))
+        providers_ = std::make_shared<const std::vector<resource_manager::Provider>>(std::move(loaded->providers));
     if (on_catalogue) on_catalogue();
     if (on_keys) on_keys();
 }

@@ -51,6 +51,8 @@ struct Arrival {
     std::function<void(bool started)> done;
 };
 
+using ProvidersPtr = std::shared_ptr<const std::vector<resource_manager::Provider>>;
+
 /// Everything a node is made of that somebody else owns.
 struct NodeParts {
     platform::asio::any_io_executor executor;
@@ -90,8 +92,10 @@ class Node {
                     std::optional<std::string> organization_id = std::nullopt);
 
     subworkflows::CataloguePtr catalogue() const { return catalogue_; }
+    /// The same value until one of them changes.
+    ProvidersPtr providers() const { return providers_; }
     const subworkflows::CatalogueStore& catalogue_store() const { return catalogue_store_; }
-    /// Reads the catalogue if its version has grown; throws what the database throws.
+    /// Reads the catalogue and the providers if their version has grown; throws what the database throws.
     platform::Task<void> refresh_catalogue();
 
     /// Sends what was granted to this node and is in state sending; its outcome is reported when it has one.
@@ -192,6 +196,7 @@ class Node {
     Intake intake_;
     subworkflows::CatalogueStore catalogue_store_;
     subworkflows::CataloguePtr catalogue_;
+    ProvidersPtr providers_;
     Operations operations_;
     Deliver dispatch_;
     platform::Committer<Command, Reply> commands_;

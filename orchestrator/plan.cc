@@ -31,14 +31,17 @@ Plan plan(PlanInput input, domain::TimePoint now) {
         result.next_opening = domain::earlier(result.next_opening, gate.opens_at);
     };
     for (const auto& lane : input.lanes) {
-        auto closed = input.admission.closed({lane.lane, {}}, lane.limiters, now);
-        if (closed) {
-            note_opening(*closed);
-            result.gates[lane.lane] = *std::move(closed);
-            continue;
+        Cursor cursor(*lane.order, now, lane.max_wait);
+        // One that starves is asked about in its turn: what it lacks then is kept for it.
+        if (!cursor.head() || !cursor.head()->starving) {
+            auto closed = input.admission.closed(lane.demand({}, false), lane.limiters, now);
+            if (closed) {
+                note_opening(*closed);
+                result.gates[lane.lane] = *std::move(closed);
+                continue;
+            }
         }
         result.gates[lane.lane] = std::nullopt;
-        Cursor cursor(*lane.order, now, lane.max_wait);
         if (cursor.head()) runners.push_back({&lane, std::move(cursor)});
     }
 
@@ -57,10 +60,10 @@ Plan plan(PlanInput input, domain::TimePoint now) {
         std::pop_heap(heap.begin(), heap.end(), worse);
         Runner& runner = runners[heap.back()];
         const auto& head = *runner.cursor.head();
-        const auto verdict = input.admission.admit({runner.view->lane, head.key ? *head.key : std::string{}},
-                                                   runner.view->limiters, now);
+        const auto verdict = input.admission.admit(
+            runner.view->demand(head.key ? *head.key : std::string{}, head.starving), runner.view->limiters, now);
         if (const auto* granted = std::get_if<resource_manager::Granted>(&verdict)) {
-            result.grants.push_back({head.id, runner.view->lane, granted->endpoint});
+            result.grants.push_back({head.id, runner.view->lane, granted->endpoint, runner.view->needs});
         } else {
             const auto& deferred = std::get<resource_manager::Deferred>(verdict);
             note_opening(deferred.gate);

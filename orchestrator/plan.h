@@ -20,8 +20,13 @@ struct LaneView {
     domain::Lane lane;
     const priority_queue::Order* order = nullptr;
     domain::Duration max_wait = std::chrono::hours{4};
+    /// What each of its executions is expected to ask of its providers.
+    std::vector<domain::Need> needs = {};
     /// Its limiters in the order in which they are tried.
-    std::vector<std::size_t> limiters;
+    std::vector<std::size_t> limiters = {};
+
+    /// What one of its executions asks.
+    domain::Demand demand(std::string key, bool starving) const { return {lane, std::move(key), needs, starving}; }
 };
 
 struct PlanInput {
@@ -37,6 +42,8 @@ struct PlannedGrant {
     domain::ExecutionId execution;
     domain::Lane lane;
     domain::EndpointId endpoint;
+    /// What it was given of its providers.
+    std::vector<domain::Need> needs = {};
 };
 
 struct Plan {

@@ -1,6 +1,7 @@
 #include "platform/definition_reader.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "platform/json_text.h"
 

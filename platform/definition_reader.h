@@ -2,7 +2,7 @@
 // Reads a JSON object that somebody wrote, member by member, and notes everything that is wrong with it.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>

@@ -148,7 +148,7 @@ std::optional<Gate> ProviderRate::check(const Demand& demand, TimePoint now) con
     const std::int64_t amount = asked(demand);
     if (amount == 0) return std::nullopt;
     const auto fits = meter->fits_at(amount + taken, now);
-    if (fits && *fits <= now && (!kept || demand.starving)) return std::nullopt;
+    if (fits && *fits <= now && !kept) return std::nullopt;
 
     const std::string allowed = shown(limit.of, limit.limit) + " " + std::string(unit(limit.of)) + per(limit);
     const std::int64_t used = meter->used(now) + taken;
@@ -166,7 +166,7 @@ std::optional<Gate> ProviderRate::check(const Demand& demand, TimePoint now) con
     }
     gate.opens_at = fits && *fits > now ? fits : std::nullopt;
     gate.detail = shown(limit.of, used) + " of " + allowed + " are used and " + shown(limit.of, amount) + " more asked";
-    if (kept && !demand.starving) {
+    if (kept) {
         gate.detail = allowed + ": what comes free is kept for one that has waited beyond its max_wait";
     } else if (gate.opens_at) {
         gate.detail += "; fits at " + domain::rfc3339(*gate.opens_at);

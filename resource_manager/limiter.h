@@ -85,7 +85,7 @@ struct Endpoints {
 };
 
 /// One limit of a provider. What a head lacks is not given to those behind it: it holds its lane, and one that has
-/// waited beyond max_wait holds every lane that shares the limit (protocol R15, R16).
+/// waited beyond max_wait holds whatever shares the limit (protocol R15, R16).
 struct ProviderRate {
     static constexpr bool kWholeLane = true;
     std::string provider;
@@ -93,7 +93,7 @@ struct ProviderRate {
     const Meter* meter = nullptr;
     /// Granted since.
     std::int64_t taken = 0;
-    /// Whoever waits longest is to have what comes free.
+    /// One that was asked about before has waited too long and is to have what comes free.
     bool kept = false;
 
     std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;

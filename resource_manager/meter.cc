@@ -17,8 +17,33 @@ TimePoint next_multiple(TimePoint at, Duration step, Duration offset) {
 }
 }
 
+void Meter::Debt::refill(std::int64_t per_window, TimePoint until) {
+    if (until <= at) return;
+    // In 128 bits: the first time is decades after the epoch.
+    left = std::max<Wide>(0, left - static_cast<Wide>((until - at).count()) * per_window);
+    at = until;
+}
+
+/// One that ended before what is known counts from that: a little longer than it must.
+void Meter::fold(Debt& debt, const Ended& ended) const {
+    debt.refill(limit_.limit, ended.until);
+    debt.left += static_cast<Wide>(ended.amount) * limit_.per.count();
+}
+
+std::int64_t Meter::rounded(const Debt& debt) const {
+    const Wide per = limit_.per.count();
+    return static_cast<std::int64_t>((debt.left + per - 1) / per);
+}
+
 TimePoint Meter::counts_until(TimePoint end) const {
-    if (limit_.kind == WindowKind::fixed_window) return next_multiple(end, limit_.per, limit_.reset_at);
+    switch (limit_.kind) {
+        case WindowKind::token_bucket:
+            return end;
+        case WindowKind::fixed_window:
+            return next_multiple(end, limit_.per, limit_.reset_at);
+        case WindowKind::sliding_window:
+            break;
+    }
     const Duration step = std::max<Duration>(limit_.per / 256, std::chrono::milliseconds{1});
     return next_multiple(end, step, Duration{0}) + limit_.per;
 }
@@ -26,18 +51,6 @@ TimePoint Meter::counts_until(TimePoint end) const {
 void Meter::end(std::int64_t amount, TimePoint at) {
     in_flight_ -= amount;
     if (amount == 0 || limit_.of == Measure::concurrency) return;
-    if (limit_.kind == WindowKind::token_bucket) {
-        const Wide per = limit_.per.count();
-        if (at > debt_at_) {
-            // In 128 bits: a first end is decades after the epoch.
-            const Wide refilled = static_cast<Wide>((at - debt_at_).count()) * limit_.limit;
-            debt_ = std::max<Wide>(0, debt_ - refilled);
-            debt_at_ = at;
-        }
-        // One that ended before the latest known end counts from that: a little longer than it must.
-        debt_ += static_cast<Wide>(amount) * per;
-        return;
-    }
     ended_total_ += amount;
     const auto until = counts_until(at);
     auto place = ended_.end();
@@ -49,21 +62,16 @@ void Meter::end(std::int64_t amount, TimePoint at) {
     }
 }
 
-std::int64_t Meter::debt(TimePoint now) const {
-    Wide left = debt_;
-    if (now > debt_at_) left -= static_cast<Wide>((now - debt_at_).count()) * limit_.limit;
-    if (left <= 0) return 0;
-    const Wide per = limit_.per.count();
-    return static_cast<std::int64_t>((left + per - 1) / per);
-}
-
 std::int64_t Meter::used(TimePoint now) const {
-    std::int64_t used = in_flight_ + debt(now) + ended_total_;
+    std::int64_t used = in_flight_ + ended_total_;
+    Debt debt = debt_;
     for (const auto& each : ended_) {
         if (each.until > now) break;
         used -= each.amount;
+        if (limit_.kind == WindowKind::token_bucket) fold(debt, each);
     }
-    return used;
+    debt.refill(limit_.limit, now);
+    return used + rounded(debt);
 }
 
 std::optional<TimePoint> Meter::fits_at(std::int64_t amount, TimePoint now) const {
@@ -71,15 +79,8 @@ std::optional<TimePoint> Meter::fits_at(std::int64_t amount, TimePoint now) cons
     if (room < 0) return std::nullopt;
     std::int64_t left = used(now);
     if (left <= room) return now;
-    if (in_flight_ > room) return std::nullopt;
-    if (limit_.of == Measure::concurrency) return std::nullopt;
-    if (limit_.kind == WindowKind::token_bucket) {
-        // Until debt(t) <= room - in_flight.
-        const Wide wanted = static_cast<Wide>(room - in_flight_) * limit_.per.count();
-        const Wide wait = (debt_ - wanted + limit_.limit - 1) / limit_.limit;
-        constexpr Wide kLongest = Duration{std::chrono::hours{24 * 365 * 100}}.count();
-        return debt_at_ + Duration{static_cast<std::int64_t>(std::min(wait, kLongest))};
-    }
+    if (in_flight_ > room || limit_.of == Measure::concurrency) return std::nullopt;
+    if (limit_.kind == WindowKind::token_bucket) return refilled_at(room, now);
     for (const auto& each : ended_) {
         if (each.until <= now) continue;
         left -= each.amount;
@@ -88,8 +89,29 @@ std::optional<TimePoint> Meter::fits_at(std::int64_t amount, TimePoint now) cons
     return std::nullopt;
 }
 
+/// What ends later counts in full until then and is debt from then on: in between only the debt shrinks.
+std::optional<TimePoint> Meter::refilled_at(std::int64_t room, TimePoint now) const {
+    Debt debt = debt_;
+    std::int64_t whole = in_flight_ + ended_total_;
+    auto next = ended_.begin();
+    for (;;) {
+        if (whole <= room) {
+            const Wide wanted = static_cast<Wide>(room - whole) * limit_.per.count();
+            const Wide wait = debt.left <= wanted ? 0 : (debt.left - wanted + limit_.limit - 1) / limit_.limit;
+            constexpr Wide kLongest = Duration{std::chrono::hours{24 * 365 * 100}}.count();
+            const TimePoint at = debt.at + Duration{static_cast<std::int64_t>(std::min(wait, kLongest))};
+            if (next == ended_.end() || at <= next->until) return std::max(at, now);
+        }
+        if (next == ended_.end()) return std::nullopt;
+        whole -= next->amount;
+        fold(debt, *next);
+        ++next;
+    }
+}
+
 void Meter::trim(TimePoint now) {
     while (!ended_.empty() && ended_.front().until <= now) {
+        if (limit_.kind == WindowKind::token_bucket) fold(debt_, ended_.front());
         ended_total_ -= ended_.front().amount;
         ended_.pop_front();
     }

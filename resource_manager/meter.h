@@ -24,7 +24,7 @@ class Meter {
     void charge(std::int64_t amount) { in_flight_ += amount; }
     /// It certainly was not sent after all.
     void give_back(std::int64_t amount) { in_flight_ -= amount; }
-    /// Its request has ended at `at`. Ends may come a little out of order.
+    /// Its request has ended at `at`, or will have by then. Ends may come out of order.
     void end(std::int64_t amount, domain::TimePoint at);
     /// Recorded earlier: a request that had ended at `at`.
     void remember(std::int64_t amount, domain::TimePoint at) {
@@ -45,22 +45,28 @@ class Meter {
   private:
     __extension__ typedef __int128 Wide;
     struct Ended {
-        /// Until when it counts.
+        /// Until when it counts in full.
         domain::TimePoint until;
         std::int64_t amount = 0;
     };
+    /// What a token bucket still has to refill, in units of amount × per (microseconds), so that nothing is rounded.
+    struct Debt {
+        Wide left = 0;
+        domain::TimePoint at;
+
+        void refill(std::int64_t per_window, domain::TimePoint until);
+    };
     domain::TimePoint counts_until(domain::TimePoint end) const;
-    /// Of a token bucket: what is still to be refilled.
-    std::int64_t debt(domain::TimePoint now) const;
+    void fold(Debt& debt, const Ended& ended) const;
+    std::int64_t rounded(const Debt& debt) const;
+    std::optional<domain::TimePoint> refilled_at(std::int64_t room, domain::TimePoint now) const;
 
     ProviderLimit limit_;
     std::int64_t in_flight_ = 0;
-    /// By `until`, and their sum. A token bucket has none.
+    /// By `until`, and their sum. What leaves a token bucket's is debt from then on.
     std::deque<Ended> ended_;
     std::int64_t ended_total_ = 0;
-    /// In units of amount × per (microseconds), so that nothing is rounded.
-    Wide debt_ = 0;
-    domain::TimePoint debt_at_;
+    Debt debt_;
 };
 
 }

@@ -87,10 +87,10 @@ void ProviderMeters::ended(const ExecutionId& execution, TimePoint now) {
     });
 }
 
-void ProviderMeters::released(const ExecutionId& execution, TimePoint now) {
+void ProviderMeters::released(const ExecutionId& execution, TimePoint at) {
     const auto found = permits_.find(execution);
     if (found == permits_.end()) return;
-    ended(execution, now);
+    ended(execution, at);
     each_meter(found->second.lane, found->second.needs, [](const Provider&, Meter& meter, std::int64_t amount) {
         if (meter.limit().of == Measure::concurrency) meter.give_back(amount);
     });

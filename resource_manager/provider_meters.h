@@ -25,6 +25,8 @@ struct PermitRecord {
     /// Number of the delivery that it is for.
     int delivery = 1;
     domain::Need need;
+    /// Nobody sends it after that.
+    domain::TimePoint lease_until;
 };
 
 /// What the tables know about permits: of live attempts each, of the others their sums.
@@ -48,8 +50,8 @@ class ProviderMeters {
                 const domain::Lane& lane, const std::vector<domain::Need>& needs, domain::TimePoint now);
     /// Its request has ended; it may still be running.
     void ended(const domain::ExecutionId& execution, domain::TimePoint now);
-    /// It holds no slot any more.
-    void released(const domain::ExecutionId& execution, domain::TimePoint now);
+    /// It holds no slot any more. Its request, if it has not ended yet, will have by `at`, which may be to come.
+    void released(const domain::ExecutionId& execution, domain::TimePoint at);
     /// It was not sent: as if it had never been charged.
     void given_back(const domain::ExecutionId& execution);
     /// Whose request is charged; nullptr: nothing of this execution is.

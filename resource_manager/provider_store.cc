@@ -56,7 +56,7 @@ std::vector<ProviderStore::Version> ProviderStore::versions(Tx& tx, const std::s
 
 void ProviderStore::charge(Tx& tx, const std::vector<PermitRecord>& permits) const {
     if (permits.empty()) return;
-    std::array<SqlArray, 11> a;
+    std::array<SqlArray, 12> a;
     for (const auto& each : permits) {
         a[0].add(each.attempt);
         a[1].add(each.fence);
@@ -69,6 +69,7 @@ void ProviderStore::charge(Tx& tx, const std::vector<PermitRecord>& permits) con
         a[8].add(each.need.tokens);
         a[9].add(each.need.items);
         a[10].add(each.need.cost);
+        a[11].add(each.lease_until);
     }
     Params params;
     for (auto& array : a) params.add(std::move(array));

@@ -63,7 +63,7 @@ Catalogue CatalogueStore::load(Tx& tx) const {
         type.unknown_statuses.clear();
         for (const auto& status : split(row.view())) type.unknown_statuses.push_back(std::atoi(status.c_str()));
         if (const auto cost = row.maybe_integer()) type.cost_estimate = domain::MicroUsd{*cost};
-        type.calls = stored_call_estimates(row.view());
+        type.needs = stored_call_estimates(row.view());
         const auto open = [&](std::string_view sealed, std::string_view what) -> std::optional<domain::Secret> {
             if (sealed.empty()) return std::nullopt;
             auto secret = keys_.open(sealed, context_of(type.lane, what));
@@ -156,7 +156,7 @@ bool CatalogueStore::put(Tx& tx, const WorkflowType& type) const {
     } else {
         params.null();
     }
-    params.add(call_estimates_json(type.calls));
+    params.add(call_estimates_json(type.needs));
     if (type.bearer.empty()) {
         params.null();
     } else {

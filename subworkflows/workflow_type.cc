@@ -131,7 +131,7 @@ std::vector<DefinitionFault> check(const WorkflowType& type) {
         if (status < 500 || status > 599) wrong("/unknown_statuses", "must hold statuses from 500 to 599");
     if (type.cost_estimate && type.cost_estimate->value < 0) wrong("/cost_estimate_usd", "must not be negative");
     domain::MicroUsd calls_cost;
-    for (const auto& call : type.calls) calls_cost = calls_cost + call.cost.value_or(domain::MicroUsd{});
+    for (const auto& need : type.needs) calls_cost = calls_cost + need.cost;
     if (calls_cost > domain::kMostMoney)
         wrong("/call_estimates", "cost together more than " + domain::decimal(domain::kMostMoney) + " USD");
     return faults;

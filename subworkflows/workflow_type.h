@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "domain/definition_fault.h"
+#include "domain/demand.h"
 #include "domain/id.h"
 #include "domain/lane.h"
 #include "domain/money.h"
@@ -38,14 +39,6 @@ struct Endpoint {
     bool known_to_deduplicate() const { return deduplicates.value_or(learnt_deduplicates); }
 };
 
-/// What one execution is expected to ask of a provider.
-struct CallEstimate {
-    std::string provider;
-    std::int64_t calls = 0;
-    std::int64_t tokens = 0;
-    std::optional<domain::MicroUsd> cost;
-};
-
 enum class Importance { critical, high, normal, low };
 std::string_view name(Importance importance);
 std::optional<Importance> parse_importance(std::string_view text);
@@ -72,7 +65,8 @@ struct WorkflowType {
     /// Statuses after which the peer may have started (protocol R7).
     std::vector<int> unknown_statuses{502, 504, 520, 521, 522, 523, 524};
     std::optional<domain::MicroUsd> cost_estimate;
-    std::vector<CallEstimate> calls;
+    /// What one execution is expected to ask of its providers; at most one of each.
+    std::vector<domain::Need> needs;
 
     /// Sent as `Authorization: Bearer`; empty: none.
     domain::Secret bearer;

@@ -182,20 +182,20 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
                 continue;
             }
             DefinitionReader each((*calls)[i], at, faults);
-            CallEstimate estimate;
-            int number = 0;
-            int tokens = 0;
-            each.text("provider", estimate.provider);
-            each.whole("calls", number);
-            each.whole("tokens", tokens);
-            if (estimate.provider.empty()) each.wrong("provider", "is missing");
-            if (number < 0) each.wrong("calls", "must not be negative");
-            if (tokens < 0) each.wrong("tokens", "must not be negative");
-            estimate.calls = number;
-            estimate.tokens = tokens;
-            if (each.has("cost_usd")) estimate.cost = money_at(text, at + "/cost_usd", faults);
+            domain::Need need;
+            each.text("provider", need.provider);
+            each.large("calls", need.calls);
+            each.large("tokens", need.tokens);
+            each.large("items", need.items);
+            if (need.provider.empty()) each.wrong("provider", "is missing");
+            for (const auto& before : type.needs)
+                if (before.provider == need.provider) each.wrong("provider", "is named twice");
+            if (need.calls < 0) each.wrong("calls", "must not be negative");
+            if (need.tokens < 0) each.wrong("tokens", "must not be negative");
+            if (need.items < 0) each.wrong("items", "must not be negative");
+            if (each.has("cost_usd")) need.cost = money_at(text, at + "/cost_usd", faults).value_or(domain::MicroUsd{});
             each.nothing_else();
-            type.calls.push_back(std::move(estimate));
+            type.needs.push_back(std::move(need));
         }
     }
     if (const json* bearer = members.find("bearer")) {
@@ -282,7 +282,7 @@ std::string workflow_type_json(const WorkflowType& type) {
                {"accept_late", type.accept_late},
                {"unknown_statuses", type.unknown_statuses},
                {"cost_estimate_usd", nullptr},
-               {"call_estimates", json::parse(call_estimates_json(type.calls))},
+               {"call_estimates", json::parse(call_estimates_json(type.needs))},
                {"has_bearer", !type.bearer.empty()},
                {"signing_secret_count", type.signing.size()},
                {"header_names", json::array()},
@@ -332,30 +332,32 @@ std::vector<std::pair<std::string, domain::Secret>> stored_headers(std::string_v
     return headers;
 }
 
-std::string call_estimates_json(const std::vector<CallEstimate>& calls) {
+std::string call_estimates_json(const std::vector<domain::Need>& needs) {
     json value = json::array();
-    for (const auto& each : calls) {
+    for (const auto& each : needs) {
         json one{{"provider", each.provider}, {"calls", each.calls}, {"tokens", each.tokens}};
-        if (each.cost) one["cost_usd"] = domain::decimal(*each.cost);
+        if (each.items > 0) one["items"] = each.items;
+        if (each.cost.value > 0) one["cost_usd"] = domain::decimal(each.cost);
         value.push_back(std::move(one));
     }
     return value.dump();
 }
 
-std::vector<CallEstimate> stored_call_estimates(std::string_view text) {
-    std::vector<CallEstimate> calls;
+std::vector<domain::Need> stored_call_estimates(std::string_view text) {
+    std::vector<domain::Need> needs;
     const json value = json::parse(text, nullptr, false);
-    if (!value.is_array()) return calls;
+    if (!value.is_array()) return needs;
     for (const auto& each : value) {
-        CallEstimate one;
+        domain::Need one;
         one.provider = each.value("provider", "");
         one.calls = each.value("calls", std::int64_t{0});
         one.tokens = each.value("tokens", std::int64_t{0});
+        one.items = each.value("items", std::int64_t{0});
         if (each.contains("cost_usd"))
             if (const auto parsed = domain::parse_money(each["cost_usd"].get<std::string>())) one.cost = parsed->amount;
-        calls.push_back(std::move(one));
+        needs.push_back(std::move(one));
     }
-    return calls;
+    return needs;
 }
 
 }

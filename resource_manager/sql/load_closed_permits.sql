@@ -1,11 +1,14 @@
--- Of all others the sums, by when the request ended: that is recorded with the delivery or, where its answer was not
--- heard, no later than the attempt's end. Rounded up, the coarser the longer ago.
+-- Of all others the sums, by when the request ended: that is recorded with the delivery. Where its answer was not heard,
+-- the peer's own word says that it was there; without one nobody has sent it after the lease (protocol R5). Rounded up,
+-- the coarser the longer ago.
 select organization_id, workflow_type, provider, sum(calls)::bigint, sum(tokens)::bigint, sum(items)::bigint,
        sum(cost_microusd)::bigint,
        case when ended_at > now() - interval '5 minutes' then date_bin('100 milliseconds', ended_at, 'epoch') + interval '100 milliseconds'
             when ended_at > now() - interval '2 hours' then date_bin('10 seconds', ended_at, 'epoch') + interval '10 seconds'
             else date_bin('5 minutes', ended_at, 'epoch') + interval '5 minutes' end as ended
-from (select p.*, coalesce(d.at + d.duration_us * interval '1 microsecond', a.closed_at, now()) as ended_at
+from (select p.*, coalesce(d.at + d.duration_us * interval '1 microsecond',
+                          case when a.outcome in ('completed', 'failed', 'partial', 'rejected') then a.closed_at end,
+                          p.lease_until) as ended_at
       from provider_permits p
       left join executions e on e.execution_id = p.execution_id and e.attempt_id = p.attempt_id and e.fence = p.fence
                             and e.timeout_at is not null

@@ -86,7 +86,7 @@ subworkflows::CataloguePtr catalogue() {
 
 TEST(Board, WhatBecomesDueDuringAReadingIsNotForgotten) {
     Operations operations;
-    Board board(operations);
+    Board board(operations, [] { return domain::TimePoint{}; });
     Execution row = waiting(1);
     row.status = Status::retrying;
     row.ready = false;
@@ -111,7 +111,7 @@ TEST(Board, WhatBecomesDueDuringAReadingIsNotForgotten) {
 
 TEST(Board, ADeadlineThatWasSparedStaysSoWhateverElseTheRowSays) {
     Operations operations;
-    Board board(operations);
+    Board board(operations, [] { return domain::TimePoint{}; });
     board.set_catalogue(catalogue());
     const TimePoint passed = kStart + seconds{10};
     board.observe(sending(1, 2, passed));
@@ -136,7 +136,7 @@ TEST(Board, ADeadlineThatWasSparedStaysSoWhateverElseTheRowSays) {
 
 TEST(Board, AnEndpointHasRoomAgainOnceItsPeerHasTakenTheRequest) {
     Operations operations;
-    Board board(operations);
+    Board board(operations, [] { return domain::TimePoint{}; });
     auto types = std::make_shared<subworkflows::Catalogue>(*catalogue());
     subworkflows::Endpoint endpoint;
     endpoint.id.value[15] = 9;
@@ -180,7 +180,7 @@ TEST(Board, AnEndpointHasRoomAgainOnceItsPeerHasTakenTheRequest) {
 
 TEST(Board, WhatIsPutOffIsLeftOutUntilItIsReadAgain) {
     Operations operations;
-    Board board(operations);
+    Board board(operations, [] { return domain::TimePoint{}; });
     board.set_catalogue(catalogue());
     const auto first = waiting(1);
     board.observe(first);
@@ -220,7 +220,7 @@ TEST(Board, WhatIsPutOffIsLeftOutUntilItIsReadAgain) {
 
 TEST(Board, AnOlderReadingOfWhatHasEndedDoesNotBringItBack) {
     Operations operations;
-    Board board(operations);
+    Board board(operations, [] { return domain::TimePoint{}; });
     board.set_catalogue(catalogue());
     const Execution row = waiting(1);
     board.observe(row);
@@ -250,7 +250,7 @@ TEST(Board, HoldsWhatTheNewestReadingsSayInWhateverOrderTheyCome) {
     for (unsigned seed = 1; seed <= 300; ++seed) {
         std::mt19937 random(seed);
         Operations operations;
-        Board board(operations);
+        Board board(operations, [] { return domain::TimePoint{}; });
         board.set_catalogue(catalogue());
         const auto reading = operations.begin();
         std::vector<Execution> newest;

@@ -206,6 +206,7 @@ void Auditor::check_retries(const Execution& row, const orchestrator::Circumstan
 
 void Auditor::begin(const Transaction& tx) {
     writer_ = tx.writer();
+    if (!changed_.empty()) check_concurrency();
     changed_.clear();
 }
 
@@ -397,7 +398,7 @@ void Auditor::planned(const orchestrator::PlanInput& input, TimePoint now, const
     bool more = false;
     for (const auto& each : candidates) {
         if (closed.contains(each.lane)) continue;
-        const domain::Demand demand{each.lane->lane, each.row->concurrency_key};
+        const auto demand = each.lane->demand(each.row->concurrency_key, each.starving);
         const auto verdict = admission.admit(demand, each.lane->limiters, now);
         if (const auto* granted = std::get_if<resource_manager::Granted>(&verdict)) {
             if (static_cast<int>(grants.size()) >= input.most) {
@@ -474,7 +475,70 @@ void Auditor::asked(const Process& by, const ExecutionId& execution, const domai
     const auto row = t.executions.find(execution);
     const bool known = row != t.executions.end() && ((row->second.attempt && row->second.attempt->id == attempt) ||
                                                      t.attempts.contains({execution, attempt}));
-    if (!known) fail("P2", execution, by.name() + " sends an attempt that was never committed");
+    if (!known) return fail("P2", execution, by.name() + " sends an attempt that was never committed");
+    check_limits(row->second);
+}
+
+void Auditor::check_limits(const Execution& row) {
+    using resource_manager::LimitScope;
+    using resource_manager::WindowKind;
+    const auto* type = world_.tables().catalogue.find(row.lane);
+    for (const auto& need : type->needs)
+        for (const auto& provider : world_.tables().providers) {
+            if (provider.name != need.provider) continue;
+            for (const auto& limit : provider.limits) {
+                if (limit.of != resource_manager::Measure::requests) continue;
+                const auto now = world_.now();
+                auto& came = arrivals_[{provider.name, limit.name,
+                                        limit.scope == LimitScope::global ? std::string{} : row.lane.text()}];
+                came.emplace_back(now, need.calls);
+                std::int64_t most = limit.limit;
+                std::int64_t used = 0;
+                if (limit.kind == WindowKind::token_bucket) {
+                    // Whatever the moment that it is counted from: burst and what was refilled since.
+                    double worst = 0;
+                    std::int64_t sum = 0;
+                    for (auto at = came.rbegin(); at != came.rend(); ++at) {
+                        sum += at->second;
+                        const double refilled = static_cast<double>((now - at->first).count()) *
+                                                static_cast<double>(limit.limit) /
+                                                static_cast<double>(limit.per.count());
+                        worst = std::max(worst, static_cast<double>(sum) - refilled);
+                    }
+                    most = limit.burst;
+                    used = static_cast<std::int64_t>(worst - 0.001);
+                    if (worst > static_cast<double>(limit.burst) + 0.001) used = limit.burst + 1;
+                } else {
+                    for (const auto& [at, calls] : came) {
+                        const bool together =
+                            limit.kind == WindowKind::sliding_window
+                                ? at > now - limit.per
+                                : at.time_since_epoch() / limit.per == now.time_since_epoch() / limit.per;
+                        if (together) used += calls;
+                    }
+                }
+                if (used > most)
+                    fail("P5", row.id,
+                         "request " + std::to_string(used) + " of " + std::to_string(most) + " to " + provider.name +
+                             " (" + limit.name + ", " + std::string(name(limit.kind)) + ")");
+            }
+        }
+}
+
+void Auditor::check_concurrency() {
+    using resource_manager::LimitScope;
+    for (const auto& provider : world_.tables().providers)
+        for (const auto& limit : provider.limits) {
+            if (limit.of != resource_manager::Measure::concurrency) continue;
+            std::map<std::string, std::int64_t> running;
+            for (const auto& [id, row] : world_.tables().executions) {
+                if (!row.holds_slot()) continue;
+                for (const auto& need : world_.tables().catalogue.find(row.lane)->needs)
+                    if (need.provider == provider.name &&
+                        ++running[limit.scope == LimitScope::global ? std::string{} : row.lane.text()] > limit.limit)
+                        fail("P5", id, "more than " + std::to_string(limit.limit) + " at once with " + provider.name);
+            }
+        }
 }
 
 void Auditor::started(const ExecutionId& execution, const domain::AttemptId& attempt,

@@ -70,6 +70,9 @@ class Auditor {
                       const orchestrator::Decision& decision);
     void check_retries(const domain::Execution& row, const orchestrator::Circumstances& at,
                        const orchestrator::Decision& decision);
+    /// P5, on one request that has come to its peer, and on what runs at once.
+    void check_limits(const domain::Execution& row);
+    void check_concurrency();
     void count_slots(const domain::Execution& before, const domain::Execution& after);
     const domain::Execution* version(const domain::ExecutionId& id, int seq) const;
 
@@ -83,6 +86,9 @@ class Auditor {
     std::set<domain::ExecutionId> changed_;
     std::map<domain::AttemptId, std::set<domain::EndpointId>> starts_;
     std::map<domain::AttemptId, std::string> taken_words_;
+    /// By provider, limit and whom it is for: what came when.
+    std::map<std::tuple<std::string, std::string, std::string>, std::vector<std::pair<domain::TimePoint, std::int64_t>>>
+        arrivals_;
     domain::TimePoint compared_at_{};
 };
 

@@ -28,7 +28,8 @@ class Chance final : public platform::Dice {
         return least + static_cast<int>(next() % static_cast<std::uint64_t>(most - least + 1));
     }
     domain::Duration between(domain::Duration least, domain::Duration most) {
-        return least + domain::Duration{static_cast<std::int64_t>(unit() * static_cast<double>((most - least).count()))};
+        return least +
+               domain::Duration{static_cast<std::int64_t>(unit() * static_cast<double>((most - least).count()))};
     }
     /// Mostly near `usual`, now and then up to `worst`.
     domain::Duration delay(domain::Duration usual, domain::Duration worst) {

@@ -24,13 +24,12 @@ Task<HttpOutcome> HttpClient::send(std::string method, Url url, Headers headers,
     auto asked_outcome = asio::async_initiate<const asio::use_awaitable_t<>&, void(HttpOutcome)>(
         [&process = impl_->process](auto handler, std::string verb, Url to, Headers with, std::string what) {
             const auto resume = std::make_shared<decltype(handler)>(std::move(handler));
-            process.world().peers().request(
-                process, std::move(verb), std::move(to), std::move(with), std::move(what),
-                [resume, &process](HttpOutcome outcome) {
-                    process.post([resume, outcome = std::move(outcome)]() mutable {
-                        std::move (*resume)(std::move(outcome));
-                    });
-                });
+            process.world().peers().request(process, std::move(verb), std::move(to), std::move(with), std::move(what),
+                                            [resume, &process](HttpOutcome outcome) {
+                                                process.post([resume, outcome = std::move(outcome)]() mutable {
+                                                    std::move (*resume)(std::move(outcome));
+                                                });
+                                            });
         },
         asio::use_awaitable, std::move(method), std::move(url), std::move(headers), std::move(body));
     HttpOutcome outcome = co_await std::move(asked_outcome);

@@ -126,8 +126,7 @@ Peers::RunPtr Peers::start(int port, const domain::AttemptId& attempt, const dom
     return run;
 }
 
-void Peers::trigger(Process& from, int port, const platform::Headers& headers, const std::string& body,
-                    Answer answer) {
+void Peers::trigger(Process& from, int port, const platform::Headers& headers, const std::string& body, Answer answer) {
     const auto& endpoint = endpoints_.at(port);
     const auto attempt = domain::AttemptId::parse(platform::header(headers, "webhook-id"));
     auto trigger = platform::parse_trigger(body);
@@ -139,8 +138,8 @@ void Peers::trigger(Process& from, int port, const platform::Headers& headers, c
 
     const auto& weights = world_.weather().answers;
     enum Kind { accept, done, reject, overload, busy, failure, proxy, fault, silent_started, silent_lost, refused };
-    const std::vector<int> shares{weights.accept,  weights.done,           weights.reject,      weights.overload,
-                                  weights.busy,    weights.failure,        weights.proxy,       weights.fault,
+    const std::vector<int> shares{weights.accept,         weights.done,        weights.reject,       weights.overload,
+                                  weights.busy,           weights.failure,     weights.proxy,        weights.fault,
                                   weights.silent_started, weights.silent_lost, weights.no_connection};
     int total = 0;
     for (const int share : shares) total += share;
@@ -179,11 +178,9 @@ void Peers::trigger(Process& from, int port, const platform::Headers& headers, c
             start(port, *attempt, *trigger, true);
             [[fallthrough]];
         case silent_lost:
-            return answer_after(chance_.between(seconds{1}, seconds{20}), std::move(answer),
-                                NoAnswer{"timed out", ""});
+            return answer_after(chance_.between(seconds{1}, seconds{20}), std::move(answer), NoAnswer{"timed out", ""});
         case refused:
-            return answer_after(back, std::move(answer),
-                                NotSent{NotSent::Why::connect, "connection refused", ""});
+            return answer_after(back, std::move(answer), NotSent{NotSent::Why::connect, "connection refused", ""});
         default:
             start(port, *attempt, *trigger, true);
             return answer_after(back, std::move(answer), answered(chance_.happens(0.9) ? 202 : 409, said));
@@ -197,18 +194,22 @@ std::string Peers::last_word(bool hopeful) {
                                                            std::to_string(chance_.between(1, 9)) + R"("})"
                                                      : "";
     const auto& runs = world_.weather().runs;
-    int drawn = hopeful ? 0 : chance_.between(0, runs.completed + runs.failed + runs.hopeless + runs.timeout + runs.partial - 1);
+    int drawn =
+        hopeful ? 0
+                : chance_.between(0, runs.completed + runs.failed + runs.hopeless + runs.timeout + runs.partial - 1);
     const auto falls = [&](int share) {
         drawn -= share;
         return drawn < 0;
     };
     if (falls(runs.completed)) return R"({"status":"completed","result_data":{"n":)" + n + "}" + metrics + "}";
     if (falls(runs.failed)) {
-        const std::string wait = chance_.happens(0.3) ? R"(,"retry_after_seconds":)" + std::to_string(chance_.between(0, 5)) : "";
+        const std::string wait =
+            chance_.happens(0.3) ? R"(,"retry_after_seconds":)" + std::to_string(chance_.between(0, 5)) : "";
         return R"({"status":"failed","error_data":{"message":"no )" + n + "\"" + wait + "}" + metrics + "}";
     }
     if (falls(runs.hopeless))
-        return R"({"status":"failed","error_data":{"message":"never )" + n + R"(","retry_recommended":false})" + metrics + "}";
+        return R"({"status":"failed","error_data":{"message":"never )" + n + R"(","retry_recommended":false})" +
+               metrics + "}";
     if (falls(runs.timeout)) return R"({"status":"timeout","error_data":{"message":"late )" + n + "\"}" + metrics + "}";
     return R"({"status":"partial","items":[{"key":"a","status":"completed","n":)" + n +
            R"(},{"key":"b","status":"failed","error":"no"}])" + metrics + "}";
@@ -217,7 +218,8 @@ std::string Peers::last_word(bool hopeful) {
 void Peers::play(const RunPtr& run) {
     const auto& runs = world_.weather().runs;
     const bool healed = world_.healed();
-    auto length = chance_.happens(0.7) ? chance_.between(milliseconds{20}, seconds{4}) : chance_.between(seconds{2}, seconds{15});
+    auto length =
+        chance_.happens(0.7) ? chance_.between(milliseconds{20}, seconds{4}) : chance_.between(seconds{2}, seconds{15});
     if (!healed && chance_.happens(runs.late)) length = chance_.between(seconds{10}, seconds{60});
     if (healed) length = chance_.between(milliseconds{20}, seconds{2});
     if (!healed && chance_.happens(runs.early)) length = milliseconds{0};
@@ -226,8 +228,10 @@ void Peers::play(const RunPtr& run) {
         for (int i = 1; i <= 3; ++i)
             world_.after(length * i / 4, [this, run, i] {
                 if (run->cancelled || run->ended) return;
-                call_back(run, R"({"status":"running","progress":{"done":)" + std::to_string(i) + R"(},"cost_usd":"0.0)" +
-                                   std::to_string(i) + "\"}", 20);
+                call_back(run,
+                          R"({"status":"running","progress":{"done":)" + std::to_string(i) + R"(},"cost_usd":"0.0)" +
+                              std::to_string(i) + "\"}",
+                          20);
             });
     const int never = healed ? 0 : runs.never;
     const bool ends = chance_.between(1, 100) > never;
@@ -239,16 +243,19 @@ void Peers::play(const RunPtr& run) {
         call_back(run, run->result);
         const auto& weather = world_.weather().runs;
         if (chance_.happens(weather.twice))
-            world_.after(chance_.between(milliseconds{0}, seconds{6}), [this, run, word = run->result] { call_back(run, word); });
+            world_.after(chance_.between(milliseconds{0}, seconds{6}),
+                         [this, run, word = run->result] { call_back(run, word); });
         if (chance_.happens(weather.contradiction))
-            world_.after(chance_.between(milliseconds{0}, seconds{6}), [this, run] { call_back(run, last_word(false)); });
+            world_.after(chance_.between(milliseconds{0}, seconds{6}),
+                         [this, run] { call_back(run, last_word(false)); });
     });
 }
 
 void Peers::call_back(const RunPtr& run, const std::string& body, int tries) {
     if (tries > 25 || world_.over()) return;
     const auto again = [this, run, body, tries] {
-        world_.after(chance_.between(milliseconds{300}, seconds{3}), [this, run, body, tries] { call_back(run, body, tries + 1); });
+        world_.after(chance_.between(milliseconds{300}, seconds{3}),
+                     [this, run, body, tries] { call_back(run, body, tries + 1); });
     };
     const auto open = world_.open_processes();
     if (open.empty()) return again();
@@ -257,15 +264,17 @@ void Peers::call_back(const RunPtr& run, const std::string& body, int tries) {
     world_.after(travel, [this, run, body, to, again] {
         if (!to->open()) return again();
         const auto heard = std::make_shared<bool>(false);
-        to->spawn(receive(*to, run->execution, run->token.reveal(), body, [this, run, body, to, heard, again](Said said) {
-            if (*heard || to->cut_off()) return;
-            *heard = true;
-            if (world_.traced())
-                world_.tell("  " + to->name() + " answers " + std::to_string(said.status) + " " + said.answer.problem +
-                            " to " + body.substr(0, 40) + " about " + run->execution.text().substr(24));
-            if (said.status == 503) return again();
-            world_.auditor().answered(run->execution, run->attempt, body, said.status, said.answer);
-        }));
+        to->spawn(
+            receive(*to, run->execution, run->token.reveal(), body, [this, run, body, to, heard, again](Said said) {
+                if (*heard || to->cut_off()) return;
+                *heard = true;
+                if (world_.traced())
+                    world_.tell("  " + to->name() + " answers " + std::to_string(said.status) + " " +
+                                said.answer.problem + " to " + body.substr(0, 40) + " about " +
+                                run->execution.text().substr(24));
+                if (said.status == 503) return again();
+                world_.auditor().answered(run->execution, run->attempt, body, said.status, said.answer);
+            }));
         world_.after(seconds{12}, [heard, again] {
             if (std::exchange(*heard, true)) return;
             again();

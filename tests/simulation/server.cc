@@ -55,8 +55,10 @@ Server::Fate Server::fate_of(Process& by, const Asked& asked) {
     if (broken) {
         if (!asked.transaction) return Fate::unavailable;
         const double drawn = chance_.unit();
-        return drawn < 0.4 ? Fate::unavailable : drawn < 0.6 ? Fate::doubt_lost : drawn < 0.8 ? Fate::doubt_done
-                                                                                              : Fate::doubt_late;
+        return drawn < 0.4   ? Fate::unavailable
+               : drawn < 0.6 ? Fate::doubt_lost
+               : drawn < 0.8 ? Fate::doubt_done
+                             : Fate::doubt_late;
     }
     if (world_.healed()) return Fate::done;
     const auto& weather = world_.weather();
@@ -104,7 +106,8 @@ void Server::run(Process& by, domain::TimePoint begun, Asked asked) {
                 told = std::current_exception();
             }
             if (fate == Fate::doubt_late && !told) {
-                const auto wait = chance_.between(milliseconds{1}, chance_.happens(0.2) ? seconds{3} : milliseconds{50});
+                const auto wait =
+                    chance_.between(milliseconds{1}, chance_.happens(0.2) ? seconds{3} : milliseconds{50});
                 for (const auto& id : tx.locked) {
                     auto& until = tables.locked[id];
                     until = std::max(until, world_.now() + wait + microseconds{1});
@@ -113,8 +116,8 @@ void Server::run(Process& by, domain::TimePoint begun, Asked asked) {
                 const auto until = world_.now() + wait + microseconds{1};
                 if (tx.shares_scheduler) line.shared_until = std::max(line.shared_until, until);
                 if (tx.locks_scheduler) line.locked_until = std::max(line.locked_until, until);
-                auto late = std::make_shared<Transaction>(tables, &world_.auditor(), begun, world_.now(), by.id(),
-                                                          tx.xid());
+                auto late =
+                    std::make_shared<Transaction>(tables, &world_.auditor(), begun, world_.now(), by.id(), tx.xid());
                 late->redo = std::move(tx.redo);
                 late->notices = std::move(tx.notices);
                 world_.after(wait, [this, late] {

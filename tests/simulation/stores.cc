@@ -312,9 +312,8 @@ std::vector<FoundAttempt> AttemptStore::find(Tx& tx,
 
 void AttemptStore::log_deliveries(Tx& tx, const std::vector<DeliveryRecord>& deliveries) const {
     for (const auto& each : deliveries)
-        Transaction::of(tx).change([attempt = each.attempt, number = each.number](Tables& t, Auditor*) {
-            t.deliveries.emplace(attempt, number);
-        });
+        Transaction::of(tx).change([key = std::tuple(each.attempt, each.number), ended = each.at + each.duration](
+                                       Tables& t, Auditor*) { t.deliveries.emplace(key, ended); });
 }
 
 void AttemptStore::keep_refused(Tx& tx, const std::vector<RefusedCallback>& callbacks) const {
@@ -336,6 +335,52 @@ void UsageStore::record(Tx& tx, const std::vector<UsageRecord>& usage) const {
             t.usage.emplace(std::pair{each.execution, each.usage_id}, each);
         });
 }
+
+std::vector<Provider> ProviderStore::load(Tx& tx) const { return tables(tx).providers; }
+
+void ProviderStore::charge(Tx& tx, const std::vector<PermitRecord>& permits) const {
+    for (const auto& each : permits)
+        Transaction::of(tx).change([permit = Tables::Permit{each, Transaction::of(tx).now()}](Tables& t, Auditor*) {
+            t.permits.push_back(permit);
+        });
+}
+
+void ProviderStore::give_back(Tx& tx, const std::vector<Unsent>& unsent) const {
+    for (const auto& each : unsent)
+        Transaction::of(tx).change([each](Tables& t, Auditor*) {
+            std::erase_if(t.permits, [&](const Tables::Permit& permit) {
+                return permit.record.attempt == each.attempt && permit.record.fence == each.fence;
+            });
+        });
+}
+
+std::vector<LoadedPermit> ProviderStore::permits(Tx& tx) const {
+    const auto& t = tables(tx);
+    std::vector<LoadedPermit> permits;
+    for (const auto& [record, granted_at] : t.permits) {
+        LoadedPermit permit{record.lane, record.need, std::nullopt, record.attempt, record.fence, std::nullopt};
+        const auto delivery = t.deliveries.find({record.attempt, record.delivery});
+        if (delivery != t.deliveries.end()) permit.ended_at = delivery->second;
+        const auto row = t.executions.find(record.execution);
+        const bool live = row != t.executions.end() && row->second.holds_slot() &&
+                          row->second.attempt->id == record.attempt && row->second.attempt->fence == record.fence;
+        if (live) {
+            permit.execution = record.execution;
+            const auto state = row->second.attempt->state;
+            if (state == domain::AttemptState::granted || state == domain::AttemptState::sending) {
+                permit.ended_at.reset();
+            } else if (!permit.ended_at) {
+                permit.ended_at = record.lease_until;
+            }
+        } else if (!permit.ended_at) {
+            permit.ended_at = record.lease_until;
+        }
+        permits.push_back(std::move(permit));
+    }
+    return permits;
+}
+
+std::size_t ProviderStore::forget_permits(Tx&) const { return 0; }
 
 }
 

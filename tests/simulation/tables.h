@@ -13,6 +13,7 @@
 #include "orchestrator/scheduler_store.h"
 #include "priority_queue/dead_letter_store.h"
 #include "priority_queue/queue_store.h"
+#include "resource_manager/provider_store.h"
 #include "resource_manager/usage_store.h"
 #include "subworkflows/catalogue.h"
 #include "webhooks/attempt_store.h"
@@ -61,9 +62,16 @@ struct Tables {
     std::map<AttemptKey, webhooks::ClosedAttempt> attempts;
     std::map<Opening, priority_queue::ResultRecord> results;
     std::map<Opening, Letter> letters;
-    std::set<std::tuple<domain::AttemptId, int>> deliveries;
+    /// When each ended.
+    std::map<std::tuple<domain::AttemptId, int>, domain::TimePoint> deliveries;
     std::map<std::pair<AttemptKey, std::string>, webhooks::RefusedCallback> refused;
     std::map<std::pair<domain::ExecutionId, std::string>, resource_manager::UsageRecord> usage;
+    std::vector<resource_manager::Provider> providers;
+    struct Permit {
+        resource_manager::PermitRecord record;
+        domain::TimePoint granted_at;
+    };
+    std::vector<Permit> permits;
     std::vector<LoggedEvent> events;
     std::map<domain::NodeId, NodeRow> nodes;
     SchedulerLine scheduler;

@@ -59,7 +59,8 @@ void Troubles::crash() {
     } else {
         process->crash(chance_.happens(0.7));
     }
-    world_.after(chance_.happens(0.7) ? chance_.between(milliseconds{200}, seconds{3}) : chance_.between(seconds{3}, seconds{30}),
+    world_.after(chance_.happens(0.7) ? chance_.between(milliseconds{200}, seconds{3})
+                                      : chance_.between(seconds{3}, seconds{30}),
                  [this] {
                      if (!ended_ && !world_.over()) world_.start_process();
                  });
@@ -69,8 +70,9 @@ void Troubles::stop() {
     auto* process = some_process();
     if (!process || process->stopped()) return;
     process->stop();
-    world_.after(chance_.happens(0.5) ? chance_.between(milliseconds{50}, seconds{3}) : chance_.between(seconds{3}, seconds{40}),
-                 [process] { process->go_on(); });
+    world_.after(
+        chance_.happens(0.5) ? chance_.between(milliseconds{50}, seconds{3}) : chance_.between(seconds{3}, seconds{40}),
+        [process] { process->go_on(); });
 }
 
 void Troubles::lose_session() {
@@ -95,7 +97,8 @@ void Troubles::hold_row() {
     if (all.empty()) return;
     auto any = all.begin();
     std::advance(any, chance_.between(0, static_cast<int>(all.size()) - 1));
-    const auto length = chance_.happens(0.7) ? chance_.between(milliseconds{10}, seconds{2}) : chance_.between(seconds{2}, seconds{12});
+    const auto length =
+        chance_.happens(0.7) ? chance_.between(milliseconds{10}, seconds{2}) : chance_.between(seconds{2}, seconds{12});
     world_.tell("somebody holds " + any->first.text().substr(24) + " for " + domain::human(length));
     auto& until = world_.tables().held[any->first];
     until = std::max(until, world_.now() + length);

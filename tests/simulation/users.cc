@@ -51,8 +51,7 @@ void Users::start() {
         world_.after(at, [this, count] { enqueue(count); });
     }
     const int meddlings = chance_.happens(0.8) ? chance_.between(0, weather.executions) : 0;
-    for (int i = 0; i < meddlings; ++i)
-        world_.after(chance_.between(seconds{1}, weather.active), [this] { meddle(); });
+    for (int i = 0; i < meddlings; ++i) world_.after(chance_.between(seconds{1}, weather.active), [this] { meddle(); });
     if (chance_.happens(0.4))
         for (int i = chance_.between(1, 3); i > 0; --i)
             world_.after(chance_.between(seconds{0}, weather.active), [this] { pause_lane(); });
@@ -130,7 +129,9 @@ void Users::submit(const ExecutionId& id, orchestrator::Happening happening) {
 
 void Users::meddle() {
     if (left_ || world_.over()) return;
-    const auto waits = [](const Execution& row) { return row.status == Status::queued || row.status == Status::retrying; };
+    const auto waits = [](const Execution& row) {
+        return row.status == Status::queued || row.status == Status::retrying;
+    };
     const auto ended = [](const Execution& row) { return row.status == Status::dead || row.status == Status::failed; };
     switch (chance_.between(0, 9)) {
         case 0:
@@ -145,8 +146,8 @@ void Users::meddle() {
             break;
         case 4:
             if (const auto* row = some(waits))
-                submit(row->id, orchestrator::Reprioritise{std::nullopt,
-                                                           world_.now() + chance_.between(-seconds{1}, seconds{10}), "user"});
+                submit(row->id, orchestrator::Reprioritise{
+                                    std::nullopt, world_.now() + chance_.between(-seconds{1}, seconds{10}), "user"});
             break;
         case 5:
         case 6:

@@ -1,5 +1,7 @@
 #include "simulation/weather.h"
 
+#include <array>
+
 namespace impresario::simulation {
 
 using domain::Duration;
@@ -20,8 +22,8 @@ domain::RetryPolicy policy(Chance& chance) {
         case 2:
             return {"steps", 2, {seconds{1}, seconds{4}}, seconds{6}, 1.0, seconds{20}, 0.1, 0.4};
         default: {
-            domain::RetryPolicy made{"short", chance.between(1, 4), {}, seconds{chance.between(1, 3)}, 2.0,
-                                     seconds{12}, 0.1, 0.4};
+            domain::RetryPolicy made{"short", chance.between(1, 4), {},  seconds{chance.between(1, 3)},
+                                     2.0,     seconds{12},          0.1, 0.4};
             return made;
         }
     }
@@ -55,6 +57,28 @@ subworkflows::WorkflowType type(Chance& chance, int number, int& endpoints) {
     return made;
 }
 
+/// Limits that are met often and that never make a run last for ever.
+resource_manager::Provider provider(Chance& chance, std::string name) {
+    using resource_manager::LimitScope;
+    using resource_manager::Measure;
+    using resource_manager::WindowKind;
+    resource_manager::Provider made;
+    made.name = std::move(name);
+    for (int i = chance.between(1, 2); i > 0; --i) {
+        resource_manager::ProviderLimit limit;
+        limit.name = "l" + std::to_string(i);
+        limit.of = chance.happens(0.3) ? Measure::concurrency : Measure::requests;
+        limit.limit = chance.between(3, 8);
+        limit.per = seconds{std::array{2, 3, 4, 5}[static_cast<std::size_t>(chance.between(0, 3))]};
+        limit.kind = std::array{WindowKind::sliding_window, WindowKind::fixed_window,
+                                WindowKind::token_bucket}[static_cast<std::size_t>(chance.between(0, 2))];
+        limit.burst = chance.between(3, 8);
+        limit.scope = chance.happens(0.7) ? LimitScope::global : LimitScope::workflow_type;
+        made.limits.push_back(std::move(limit));
+    }
+    return made;
+}
+
 }
 
 Weather::Weather(Chance& chance) {
@@ -71,6 +95,13 @@ Weather::Weather(Chance& chance) {
         catalogue.types.emplace(lane, std::move(made));
     }
     catalogue.version = 1;
+    if (chance.happens(0.6)) {
+        for (const char* name : {"p", "q"}) {
+            providers.push_back(provider(chance, name));
+            for (auto& [lane, made] : catalogue.types)
+                if (chance.happens(0.6)) made.needs.push_back({name, chance.between(1, 3)});
+        }
+    }
 
     // Now and then nothing goes wrong but what peers do.
     const bool calm = chance.happens(0.1);

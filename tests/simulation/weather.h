@@ -3,6 +3,7 @@
 // trouble is off in some worlds and frequent in others.
 
 #include "domain/time.h"
+#include "resource_manager/provider.h"
 #include "simulation/chance.h"
 #include "subworkflows/catalogue.h"
 
@@ -17,6 +18,7 @@ struct Weather {
     domain::Duration active{std::chrono::seconds{60}};
     int max_batch_size = 100;
     subworkflows::Catalogue catalogue;
+    std::vector<resource_manager::Provider> providers;
     /// Values that concurrency keys take.
     int keys = 3;
 

@@ -39,6 +39,7 @@ World::World(std::uint64_t seed, bool traced)
         asio::post(world.io_, [&world] { world.run_due(); });
     };
     tables_.catalogue = weather_.catalogue;
+    tables_.providers = weather_.providers;
     auditor_ = std::make_unique<Auditor>(*this);
     server_ = std::make_unique<Server>(*this, chance_.fork());
     peers_ = std::make_unique<Peers>(*this, chance_.fork());

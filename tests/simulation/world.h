@@ -83,9 +83,7 @@ class World {
     int next_session() { return ++sessions_; }
     /// Until then, or until lately, everybody has been in trouble with the database.
     domain::TimePoint trouble_until() const { return trouble_until_; }
-    void trouble_for(domain::Duration length) {
-        trouble_until_ = std::max(trouble_until_, now() + length);
-    }
+    void trouble_for(domain::Duration length) { trouble_until_ = std::max(trouble_until_, now() + length); }
     /// The process under construction.
     Process* building = nullptr;
     /// The process whose scheduler the database believes in; null when it has gone.

@@ -1,0 +1,163 @@
+// Provider limits on the running program: counted at the peer, never passed, whatever dies.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "tests/support/hub.h"
+
+namespace impresario::testing {
+namespace {
+
+using std::chrono::steady_clock;
+
+/// When requests came to the peer.
+class Arrivals {
+  public:
+    void note() {
+        const std::lock_guard lock(mutex_);
+        at_.push_back(steady_clock::now());
+    }
+    std::size_t count() const {
+        const std::lock_guard lock(mutex_);
+        return at_.size();
+    }
+    /// Most in any window that is open at its end.
+    std::size_t most_within(steady_clock::duration window) const {
+        const std::lock_guard lock(mutex_);
+        auto at = at_;
+        std::sort(at.begin(), at.end());
+        std::size_t most = 0;
+        std::size_t first = 0;
+        for (std::size_t i = 0; i < at.size(); ++i) {
+            while (at[i] - at[first] >= window) ++first;
+            most = std::max(most, i - first + 1);
+        }
+        return most;
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::vector<steady_clock::time_point> at_;
+};
+
+Json per_second(int limit, double seconds) {
+    return {{"limits", {{{"name", "rate"}, {"of", "requests"}, {"limit", limit}, {"per", seconds}}}}};
+}
+
+Json needing(const std::string& provider) { return {{"call_estimates", {{{"provider", provider}, {"calls", 1}}}}}; }
+
+Json batch_of(const std::string& type, int count) {
+    Json executions = Json::array();
+    for (int i = 0; i < count; ++i) executions.push_back({{"workflow_type", type}, {"input", {{"n", i}}}});
+    return {{"executions", executions}};
+}
+
+std::string ended(const HubFixture& hub) {
+    return hub.database.value("select count(*) from executions where status = 'completed'");
+}
+
+TEST(Provider, ARateIsNeverPassedByTwoNodesOfWhichTheSchedulerIsKilled) {
+    HubFixture hub;
+    Arrivals arrivals;
+    Peer peer([&](const Asked&) {
+        arrivals.note();
+        return Behaviour{200, R"({"status":"completed","result_data":1})"};
+    });
+    ASSERT_EQ(hub.api("PUT", "/v1/providers/test", per_second(10, 2)).status, 201);
+    hub.register_type("calls", peer.url(), needing("test"));
+    HubProcess second(hub.database, hub.key_file(), hub.config());
+    ASSERT_TRUE(second.wait_ready());
+    ASSERT_EQ(hub.api("POST", "/v1/executions/batch", batch_of("calls", 60)).status, 201);
+    ASSERT_TRUE(eventually([&] { return arrivals.count() >= 15; }));
+    hub.hub->kill();
+    ASSERT_TRUE(eventually([&] { return ended(hub) == "60"; }, 90));
+    EXPECT_LE(arrivals.most_within(std::chrono::seconds{2}), 10U);
+    EXPECT_GE(arrivals.count(), 60U);
+}
+
+TEST(Provider, TheGateIsTold) {
+    HubFixture hub;
+    Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})"}; });
+    ASSERT_EQ(hub.api("PUT", "/v1/providers/test", per_second(1, 3600)).status, 201);
+    hub.register_type("calls", peer.url(), needing("test"));
+    hub.await_end(hub.enqueue("calls"));
+    const auto waits = hub.enqueue("calls");
+    ASSERT_TRUE(eventually([&] {
+        return hub.database.value("select count(*) from lane_gates where gate = 'provider' and ended_at is null") ==
+               "1";
+    }));
+    EXPECT_EQ(hub.status(waits), "queued");
+    const auto use = hub.get("/v1/providers/test")["use"][0];
+    EXPECT_EQ(use["used"], 1);
+    EXPECT_EQ(use["headroom"], 0);
+    EXPECT_TRUE(use["next_at"].is_string());
+    EXPECT_EQ(hub.database.value("select available || ' ' || current_usage || ' ' || limit_value from "
+                                 "check_resource_availability() where resource_type = 'provider:test:rate'"),
+              "false 1 1");
+
+    // More is allowed now: it goes at once, and what has gone counts.
+    ASSERT_EQ(hub.api("PUT", "/v1/providers/test", per_second(2, 3600)).status, 200);
+    EXPECT_EQ(hub.await_end(waits)["status"], "completed");
+    const auto next = hub.enqueue("calls");
+    ASSERT_TRUE(eventually([&] {
+        return hub.database.value("select count(*) from lane_gates where gate = 'provider' and ended_at is null") ==
+               "1";
+    }));
+    EXPECT_EQ(hub.status(next), "queued");
+    EXPECT_EQ(hub.get("/v1/providers/test/versions")["versions"].size(), 2U);
+    ASSERT_EQ(hub.api("DELETE", "/v1/providers/test").status, 204);
+    EXPECT_EQ(hub.await_end(next)["status"], "completed") << "without a provider there is no limit";
+}
+
+TEST(Provider, ANewSchedulerCountsWhatTheOneBeforeGranted) {
+    HubFixture hub;
+    Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})"}; });
+    ASSERT_EQ(hub.api("PUT", "/v1/providers/test", per_second(2, 3600)).status, 201);
+    hub.register_type("calls", peer.url(), needing("test"));
+    hub.await_end(hub.enqueue("calls"));
+    hub.await_end(hub.enqueue("calls"));
+    hub.hub->kill();
+    hub.start();
+    const auto waits = hub.enqueue("calls");
+    ASSERT_TRUE(eventually([&] {
+        return hub.database.value("select count(*) from lane_gates where gate = 'provider' and ended_at is null") ==
+               "1";
+    }));
+    EXPECT_EQ(hub.status(waits), "queued");
+    EXPECT_EQ(peer.count(), 2U);
+}
+
+TEST(Provider, ARequestMayStillComeAfterItsExecutionWasCancelled) {
+    HubFixture hub;
+    Peer peer([](const Asked&) {
+        Behaviour slow;
+        slow.delay = std::chrono::seconds{3};
+        return slow;
+    });
+    ASSERT_EQ(hub.api("PUT", "/v1/providers/test", per_second(1, 1)).status, 201);
+    hub.register_type("calls", peer.url(), needing("test"));
+    const auto first = hub.enqueue("calls");
+    ASSERT_TRUE(eventually([&] { return peer.count() == 1; }));
+    ASSERT_EQ(hub.api("POST", "/v1/executions/" + first + "/cancel").status, 200);
+    const auto second = hub.enqueue("calls");
+    const auto use = hub.get("/v1/providers/test")["use"][0];
+    EXPECT_EQ(use["used"], 1) << "nobody knows yet that its request has ended";
+    EXPECT_EQ(hub.status(second), "queued");
+}
+
+TEST(Provider, BadDefinitionsAreRefusedByName) {
+    HubFixture hub;
+    const auto refused = hub.api("PUT", "/v1/providers/test", per_second(0, 1));
+    EXPECT_EQ(refused.status, 422);
+    EXPECT_EQ(refused.json()["errors"][0]["pointer"], "/limits/0/limit");
+    EXPECT_EQ(hub.api("GET", "/v1/providers/test").status, 404);
+    EXPECT_EQ(hub.api("DELETE", "/v1/providers/test").status, 404);
+    const auto seeded = hub.get("/v1/providers")["providers"];
+    ASSERT_EQ(seeded.size(), 2U);
+    EXPECT_EQ(seeded[0]["name"], "gemini");
+    EXPECT_EQ(seeded[0]["limits"][0]["limit"], 60);
+}
+
+}
+}
