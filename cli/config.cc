@@ -271,6 +271,19 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
     if (config.node.heartbeat * 2 > config.node.lease)
         mistakes.push_back("hub.heartbeat_ms: must be at most half of hub.lease_seconds");
     read.duration("hub", "tick_ms", config.hub.tick, 100, 3600000);
+    auto& breaker = config.hub.breaker;
+    read.number("breaker", "results", breaker.least_results, 1, 100000);
+    read.number("breaker", "failure_percent", breaker.failure_percent, 1, 100);
+    const auto time = [&](const char* name, domain::Duration& into, std::int64_t least, std::int64_t most) {
+        auto length = std::chrono::duration_cast<milliseconds>(into);
+        read.duration("breaker", name, length, least, most);
+        into = length;
+    };
+    time("window_ms", breaker.window, 1000, 3600000);
+    time("open_ms", breaker.opening, 100, 3600000);
+    time("longest_open_ms", breaker.longest, 100, 86400000);
+    if (breaker.longest < breaker.opening)
+        mistakes.push_back("breaker.longest_open_ms: must not be less than breaker.open_ms");
     read.duration("hub", "drain_seconds", config.node.drain, 0, 600);
     std::string key;
     std::string key_file;

@@ -45,6 +45,10 @@ inline constexpr std::string_view lane_resumed = "lane.resumed";
 /// An endpoint is left alone for a while; somebody should look.
 inline constexpr std::string_view endpoint_held = "lane.endpoint_held";
 inline constexpr std::string_view endpoint_released = "lane.endpoint_released";
+/// Of an endpoint's circuit breaker.
+inline constexpr std::string_view breaker_opened = "lane.breaker_opened";
+inline constexpr std::string_view breaker_half_open = "lane.breaker_half_open";
+inline constexpr std::string_view breaker_closed = "lane.breaker_closed";
 inline constexpr std::string_view node_leads = "node.leads";
 inline constexpr std::string_view node_illegal_move = "node.illegal_move";
 }

@@ -5,12 +5,13 @@
 namespace impresario::domain {
 
 namespace {
-constexpr std::array<std::pair<GateKind, std::string_view>, 6> kNames{{
+constexpr std::array<std::pair<GateKind, std::string_view>, 7> kNames{{
     {GateKind::paused, "paused"},
     {GateKind::not_due, "not_due"},
     {GateKind::concurrency, "concurrency"},
     {GateKind::key_concurrency, "key_concurrency"},
     {GateKind::endpoint, "endpoint"},
+    {GateKind::breaker, "breaker"},
     {GateKind::provider, "provider"},
 }};
 }

@@ -19,6 +19,7 @@ enum class GateKind {
     concurrency,
     key_concurrency,
     endpoint,
+    breaker,
     provider,
 };
 

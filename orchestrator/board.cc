@@ -29,7 +29,17 @@ void Board::set_catalogue(subworkflows::CataloguePtr catalogue) {
                 state.health.detail = endpoint.held_detail;
                 state.health.holds = endpoint.holds;
                 if (endpoint.held_until) state.health.window = 1;
+                if (known != endpoints_.end()) {
+                    state.breaker = std::move(known->second.breaker);
+                    state.breaker_changed = known->second.breaker_changed;
+                }
             }
+            // New here, or set by hand: that counts, whatever it was about to become by itself.
+            if (known == endpoints_.end() || endpoint.breaker.orders > state.breaker.record().orders) {
+                state.breaker = resource_manager::Breaker(breaker_settings_, endpoint.breaker);
+                state.breaker_changed = false;
+            }
+            if (state.breaker.record().state != domain::BreakerState::closed) state.health.window = 1;
             endpoints.emplace(endpoint.id, std::move(state));
         }
     }
@@ -252,6 +262,7 @@ void Board::endpoint_news(const EndpointNews& news, TimePoint now) {
             state.changed = state.health.accepted(most) || state.changed;
             break;
         }
+        case EndpointNews::Kind::strained:
         case EndpointNews::Kind::trouble:
             state.health.trouble();
             break;
@@ -262,13 +273,23 @@ void Board::endpoint_news(const EndpointNews& news, TimePoint now) {
             state.changed = state.health.at_fault(now, news.detail) || state.changed;
             break;
     }
+    // What holds an endpoint says nothing about how it works.
+    bool moved = false;
+    if (news.kind == EndpointNews::Kind::accepted || news.kind == EndpointNews::Kind::strained)
+        moved = state.breaker.succeeded(news.began, now);
+    if (news.kind == EndpointNews::Kind::trouble) moved = state.breaker.failed(news.began, now, news.detail);
+    state.breaker_changed = moved || state.breaker_changed;
+    if (state.breaker.record().state == domain::BreakerState::open) state.health.window = 1;
 }
 
-std::vector<Board::ChangedEndpoint> Board::take_changed_endpoints() {
+std::vector<Board::ChangedEndpoint> Board::take_changed_endpoints(TimePoint now) {
     std::vector<ChangedEndpoint> changed;
     for (auto& [id, state] : endpoints_) {
-        if (!std::exchange(state.changed, false)) continue;
+        const bool passed = state.breaker.passed(now);
         ChangedEndpoint each;
+        each.hold = std::exchange(state.changed, false);
+        each.breaker = std::exchange(state.breaker_changed, false) || passed;
+        if (!each.hold && !each.breaker) continue;
         for (const auto& [lane, type] : catalogue_->types)
             if (const auto* known = type.endpoint(id)) {
                 each.lane = lane;
@@ -281,6 +302,7 @@ std::vector<Board::ChangedEndpoint> Board::take_changed_endpoints() {
         endpoint.held_reason = state.health.reason;
         endpoint.held_detail = state.health.detail;
         endpoint.holds = state.health.holds;
+        endpoint.breaker = state.breaker.record();
         changed.push_back(std::move(each));
     }
     return changed;
@@ -307,6 +329,15 @@ void Board::charge(const Execution& granted, const std::vector<domain::Need>& ne
 void Board::take_back(const ExecutionId& id) {
     meters_.given_back(id);
     forget(id);
+}
+
+std::vector<Board::BreakerView> Board::breakers() const {
+    std::vector<BreakerView> views;
+    for (const auto& [lane, type] : catalogue_->types)
+        for (const auto& endpoint : type.endpoints)
+            if (const auto at = endpoints_.find(endpoint.id); at != endpoints_.end())
+                views.push_back({lane, endpoint.id, at->second.breaker.record().state});
+    return views;
 }
 
 PlanInput Board::plan_input(int most) {
@@ -352,7 +383,7 @@ PlanInput Board::plan_input(int most) {
             const auto& health = at->second.health;
             endpoints.endpoints.push_back({endpoint.id, endpoint.url, endpoint.weight, at->second.in_flight,
                                            std::min(health.window, endpoint.max_in_flight), health.held_until,
-                                           health.detail});
+                                           health.detail, at->second.breaker.record()});
         }
         limit(std::move(endpoints));
         view.needs = known->needs;

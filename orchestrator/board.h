@@ -17,6 +17,7 @@
 #include "orchestrator/plan.h"
 #include "priority_queue/order.h"
 #include "priority_queue/queue_store.h"
+#include "resource_manager/breaker.h"
 #include "resource_manager/endpoint_health.h"
 #include "resource_manager/provider_meters.h"
 #include "subworkflows/catalogue.h"
@@ -65,8 +66,9 @@ class Operations {
 class Board {
   public:
     /// `now` says when what is observed happened, no earlier than it did.
-    Board(Operations& operations, std::function<domain::TimePoint()> now)
-        : operations_(operations), now_(std::move(now)) {}
+    Board(Operations& operations, std::function<domain::TimePoint()> now,
+          resource_manager::BreakerSettings breaker = {})
+        : operations_(operations), now_(std::move(now)), breaker_settings_(breaker) {}
 
     void set_catalogue(subworkflows::CataloguePtr catalogue);
     const subworkflows::CataloguePtr& catalogue() const { return catalogue_; }
@@ -91,9 +93,17 @@ class Board {
     struct ChangedEndpoint {
         domain::Lane lane;
         subworkflows::Endpoint endpoint;
+        bool hold = false;
+        bool breaker = false;
     };
-    /// Endpoints whose hold changed since the last call, to be written down.
-    std::vector<ChangedEndpoint> take_changed_endpoints();
+    /// Endpoints whose hold or breaker changed since the last call, to be written down.
+    std::vector<ChangedEndpoint> take_changed_endpoints(domain::TimePoint now);
+    struct BreakerView {
+        domain::Lane lane;
+        domain::EndpointId endpoint;
+        domain::BreakerState state;
+    };
+    std::vector<BreakerView> breakers() const;
 
     /// Providers and what is used of them, as the tables say.
     void set_providers(const std::vector<resource_manager::Provider>& providers,
@@ -197,6 +207,8 @@ class Board {
         resource_manager::EndpointHealth health;
         int in_flight = 0;
         bool changed = false;
+        resource_manager::Breaker breaker;
+        bool breaker_changed = false;
     };
     struct Gone {
         int seq = 0;
@@ -221,6 +233,7 @@ class Board {
     Operations& operations_;
     std::function<domain::TimePoint()> now_;
     resource_manager::ProviderMeters meters_;
+    resource_manager::BreakerSettings breaker_settings_;
     subworkflows::CataloguePtr catalogue_;
     std::map<domain::Lane, LaneState> lanes_;
     std::unordered_map<domain::ExecutionId, Live> live_;

@@ -9,6 +9,7 @@
 
 #include "domain/callback.h"
 #include "domain/execution.h"
+#include "platform/json_writer.h"
 #include "subworkflows/catalogue.h"
 #include "webhooks/attempt_store.h"
 #include "webhooks/outcome.h"
@@ -128,11 +129,18 @@ struct Answer {
 /// News for the scheduler and the node, beside the row itself.
 struct EndpointNews {
     domain::EndpointId endpoint;
-    enum class Kind { accepted, trouble, overload, fault } kind = Kind::accepted;
+    /// strained: it works, though this one went wrong; it is asked less at once, and its breaker counts no failure.
+    enum class Kind { accepted, strained, trouble, overload, fault } kind = Kind::accepted;
     std::string detail;
     domain::Duration retry_after{0};
+    /// When the request began: what began before a breaker opened says nothing about the endpoint of now.
+    domain::TimePoint began{};
     bool learnt_deduplicates = false;
 };
+
+/// An execution's event carries them to a scheduler on another node.
+void add_endpoint_news(platform::JsonWriter& payload, const EndpointNews& news);
+std::optional<EndpointNews> endpoint_news_in(std::string_view payload);
 
 /// A peer that should be told that its work is no longer wanted.
 struct PeerCancelled {

@@ -44,13 +44,15 @@ class Decider {
         const bool told =
             live && (row().attempt->fence == report.fence ||
                      (row().attempt->state == AttemptState::unknown && row().attempt->fence == report.fence + 1));
+        const auto news = news_of(report, taken);
+        draft_.carry(news);
         if (told && row().attempt->state != AttemptState::waiting_redelivery) {
             live_delivery(draft_, report);
         } else if (const auto* done = std::get_if<webhooks::Done>(&report.outcome)) {
             late_answer(report, *done, live);
         }
         // Whatever became of the execution, and also when the move was refused.
-        draft_.decision().endpoint = news_of(report, taken);
+        draft_.decision().endpoint = news;
     }
 
     void operator()(const SendingBegun& begun) {

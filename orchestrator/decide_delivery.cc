@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kUnknownReason = "unknown";
 
-void wait_in_queue(Draft& draft, const std::string& detail, TimePoint until, std::string_view news) {
+void wait_in_queue(Draft& draft, const std::string& detail, TimePoint until) {
     // The peer has not taken it and no try is counted: the same attempt goes again when the endpoint's gate opens.
     Execution& row = draft.row();
     row.attempt->state = AttemptState::waiting_redelivery;
@@ -38,10 +38,6 @@ void wait_in_queue(Draft& draft, const std::string& detail, TimePoint until, std
         .field("detail", detail)
         .field("until", domain::rfc3339(until))
         .field("attempt", row.attempts);
-    // For a scheduler on another node: what it is to think of the endpoint.
-    json.field("endpoint_id", row.attempt->endpoint.text())
-        .field("news", news)
-        .field("retry_after_ms", (until - draft.now()).count() / 1000);
     draft.tell(event::deferred, std::move(json));
 }
 
@@ -67,9 +63,21 @@ void unknown_outcome(Draft& draft, const std::string& reason, bool deduplicates)
     draft.tell(event::unknown, std::move(json));
 }
 
+namespace {
+/// A 4xx that its type wants tried again: the peer has looked at it.
+bool refused(const DeliveryReported& report) {
+    const int status = report.record.status.value_or(0);
+    return status >= 400 && status <= 499 && status != 408 && status != 425;
+}
+}
+
 EndpointNews news_of(const DeliveryReported& report, bool taken) {
     using Kind = EndpointNews::Kind;
-    EndpointNews news{report.endpoint, Kind::trouble, std::string(webhooks::reason(report.outcome)), {}, false};
+    EndpointNews news;
+    news.endpoint = report.endpoint;
+    news.kind = Kind::trouble;
+    news.detail = webhooks::reason(report.outcome);
+    news.began = report.record.at;
     if (const auto* accepted = std::get_if<webhooks::Accepted>(&report.outcome)) {
         news.kind = Kind::accepted;
         news.learnt_deduplicates = accepted->deduplicates;
@@ -77,7 +85,7 @@ EndpointNews news_of(const DeliveryReported& report, bool taken) {
         news.kind = Kind::accepted;
         news.learnt_deduplicates = done->deduplicates;
     } else if (taken) {
-        return news;
+        news.kind = Kind::strained;
     } else if (std::holds_alternative<webhooks::Rejected>(report.outcome)) {
         news.kind = Kind::accepted;
         news.detail.clear();
@@ -86,6 +94,8 @@ EndpointNews news_of(const DeliveryReported& report, bool taken) {
         news.retry_after = overload->retry_after;
     } else if (std::holds_alternative<webhooks::EndpointFault>(report.outcome)) {
         news.kind = Kind::fault;
+    } else if (refused(report)) {
+        news.kind = Kind::strained;
     }
     return news;
 }
@@ -112,7 +122,6 @@ void live_delivery(Draft& draft, const DeliveryReported& report) {
         json.field("attempt", row.attempts)
             .field("delivery", attempt.deliveries)
             .field("duration_ms", report.record.duration.count() / 1000);
-        json.field("endpoint_id", attempt.endpoint.text()).field("news", "accepted");
         if (report.record.status) json.field("status", *report.record.status);
         draft.tell(event::accepted, std::move(json));
     };
@@ -134,9 +143,9 @@ void live_delivery(Draft& draft, const DeliveryReported& report) {
                 apply_recovery(draft, {FailureCause::delivery, outcome.retry_after, true}, "delivery_failed",
                                outcome.reason, {}, node, true);
             } else if constexpr (std::is_same_v<T, webhooks::Overload>) {
-                wait_in_queue(draft, outcome.reason, draft.now() + outcome.retry_after, "overload");
+                wait_in_queue(draft, outcome.reason, draft.now() + outcome.retry_after);
             } else if constexpr (std::is_same_v<T, webhooks::EndpointFault>) {
-                wait_in_queue(draft, outcome.reason, draft.now() + std::chrono::seconds{5}, "fault");
+                wait_in_queue(draft, outcome.reason, draft.now() + std::chrono::seconds{5});
             } else if constexpr (std::is_same_v<T, webhooks::Rejected>) {
                 if (row.status == Status::retrying && !draft.move(Status::dispatching)) return;
                 draft.close_attempt("rejected", outcome.reason);

@@ -24,6 +24,7 @@ class Draft {
 
     /// Appends an event to the execution's stream; `payload` has an open object.
     void tell(std::string_view type, platform::JsonWriter payload) {
+        if (const auto news = std::exchange(news_, std::nullopt)) add_endpoint_news(payload, *news);
         payload.close();
         tell_text(type, std::move(payload).text());
     }
@@ -37,6 +38,9 @@ class Draft {
         d_.events.push_back(std::move(event));
         d_.changed = true;
     }
+
+    /// The next event carries what a scheduler on another node is to think of the endpoint.
+    void carry(EndpointNews news) { news_ = std::move(news); }
 
     static platform::JsonWriter payload() {
         platform::JsonWriter json;
@@ -124,6 +128,7 @@ class Draft {
     const domain::Execution& before_;
     const Circumstances& c_;
     Decision d_;
+    std::optional<EndpointNews> news_;
 };
 
 /// The body of an answer that says how the execution stands.

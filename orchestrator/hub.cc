@@ -27,7 +27,9 @@ constexpr auto kLostContactPause = milliseconds{50};
 
 /// Nothing to be done but wait until it opens by itself: 003's COOLDOWN.
 bool cooling(const domain::Gate& gate) {
-    return gate.opens_at && (gate.kind == domain::GateKind::endpoint || gate.kind == domain::GateKind::provider);
+    using domain::GateKind;
+    return gate.opens_at &&
+           (gate.kind == GateKind::endpoint || gate.kind == GateKind::breaker || gate.kind == GateKind::provider);
 }
 }
 

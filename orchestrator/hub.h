@@ -29,6 +29,7 @@ struct HubSettings {
     std::chrono::milliseconds grant_patience{3000};
     /// A closed gate that opens and closes with every turn is recorded only once it has lasted.
     std::chrono::milliseconds gate_debounce{1000};
+    resource_manager::BreakerSettings breaker;
 };
 
 /// One per process; the one that leads runs turns, the others wait for their chance. Network thread only.
@@ -72,7 +73,7 @@ class Hub {
     static constexpr domain::Duration kSettlePause = std::chrono::seconds{1};
 
     using GateChanges = std::vector<std::pair<domain::Lane, std::optional<domain::Gate>>>;
-    using HeldEndpoints = std::map<domain::EndpointId, Board::ChangedEndpoint>;
+    using ChangedEndpoints = std::map<domain::EndpointId, Board::ChangedEndpoint>;
     /// A row that is to be granted, or whose own gate is to be noted.
     struct Pick {
         domain::ExecutionId execution;
@@ -109,7 +110,7 @@ class Hub {
     void move_once(HubState to, domain::TimePoint now, std::string why);
     GateChanges gate_changes(const Plan& plan, domain::TimePoint now);
     void record_lanes(GateChanges changes, domain::TimePoint now);
-    platform::Task<void> record_lanes_now(GateChanges changes, HeldEndpoints endpoints, std::int64_t epoch);
+    platform::Task<void> record_lanes_now(GateChanges changes, ChangedEndpoints endpoints, std::int64_t epoch);
     std::vector<Picked> pick(platform::Tx& tx, const std::vector<Pick>& picks, const subworkflows::Catalogue& catalogue,
                              std::int64_t epoch) const;
     void settle_later(const domain::ExecutionId& parent, domain::TimePoint at);
@@ -154,8 +155,8 @@ class Hub {
     Presence presence_{std::chrono::seconds{2}};
     std::map<domain::Lane, RecordedGate> recorded_gates_;
     std::map<domain::Lane, std::pair<domain::Gate, domain::TimePoint>> pending_gates_;
-    /// Endpoints whose hold is still to be written down.
-    HeldEndpoints held_endpoints_;
+    /// Endpoints whose hold or breaker is still to be written down.
+    ChangedEndpoints changed_endpoints_;
     bool recording_ = false;
     domain::TimePoint record_at_{};
     /// Parents that somebody held, and when to look at them again.

@@ -23,7 +23,7 @@ void Hub::step_down(const char* why) {
     board_.reset();
     recorded_gates_.clear();
     pending_gates_.clear();
-    held_endpoints_.clear();
+    changed_endpoints_.clear();
     unsettled_.clear();
     status_asked_.clear();
     doubted_.clear();
@@ -50,7 +50,8 @@ Task<bool> Hub::try_lead() {
     outage_ = lead->outage;
     renewed_at_ = steady_clock::now();
     const auto operation = node_.operations().begin();
-    board_ = std::make_unique<Board>(node_.operations(), [this] { return node_.clock().now(); });
+    board_ = std::make_unique<Board>(
+        node_.operations(), [this] { return node_.clock().now(); }, settings_.breaker);
     doubted_until_ = std::numeric_limits<std::uint64_t>::max();
     board_->set_outage(outage_);
     machine_ = StateMachine(lead->now);

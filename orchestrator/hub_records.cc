@@ -19,6 +19,23 @@ namespace log = platform::log;
 namespace {
 /// How often orchestrator_metrics gets a new line of each kind.
 constexpr auto kMetricsEvery = std::chrono::minutes{1};
+
+/// On a database thread. False: not now, because somebody holds its row or has set its breaker by hand.
+bool record_endpoint(Tx& tx, const Node& node, const Board::ChangedEndpoint& changed) {
+    const auto& catalogue = node.catalogue_store();
+    const auto& endpoint = changed.endpoint;
+    // Whoever can write the one has the row.
+    if (changed.breaker && !catalogue.move_breaker(tx, endpoint)) return false;
+    if (changed.hold && !catalogue.hold_endpoint(tx, endpoint)) return false;
+    const auto tell = [&](std::string_view type, std::string payload) {
+        append_lane_event(tx, catalogue, changed.lane, node.id(), type, std::move(payload));
+    };
+    if (changed.hold)
+        tell(endpoint.held_until ? domain::event::endpoint_held : domain::event::endpoint_released,
+             endpoint_payload(endpoint));
+    if (changed.breaker) tell(breaker_event(endpoint.breaker.state), breaker_payload(endpoint));
+    return true;
+}
 }
 
 /// Lane gates whose record is to change. A gate that is about quantity opens and closes with every end; it is recorded
@@ -55,17 +72,26 @@ Hub::GateChanges Hub::gate_changes(const Plan& plan, TimePoint now) {
 /// Writes down why lanes wait and which endpoints are held, beside the turns: nothing that starts waits for it, and a
 /// lane whose row somebody holds is tried again.
 void Hub::record_lanes(GateChanges changes, TimePoint now) {
-    for (auto& each : board_->take_changed_endpoints()) held_endpoints_[each.endpoint.id] = std::move(each);
-    std::erase_if(held_endpoints_, [&](const auto& each) {
-        const auto* type = board_->catalogue()->find(each.second.lane);
-        return !type || !type->endpoint(each.first);
-    });
-    if (recording_ || now < record_at_ || (changes.empty() && held_endpoints_.empty())) return;
+    for (auto& each : board_->take_changed_endpoints(now)) {
+        auto& pending = changed_endpoints_[each.endpoint.id];
+        each.hold = each.hold || pending.hold;
+        each.breaker = each.breaker || pending.breaker;
+        pending = std::move(each);
+    }
+    for (auto& [id, changed] : changed_endpoints_) {
+        const auto* type = board_->catalogue()->find(changed.lane);
+        const auto* known = type ? type->endpoint(id) : nullptr;
+        changed.hold = changed.hold && known;
+        // Nothing is to be said of a breaker that somebody has set by hand since.
+        changed.breaker = changed.breaker && known && known->breaker.orders <= changed.endpoint.breaker.orders;
+    }
+    std::erase_if(changed_endpoints_, [](const auto& each) { return !each.second.hold && !each.second.breaker; });
+    if (recording_ || now < record_at_ || (changes.empty() && changed_endpoints_.empty())) return;
     recording_ = true;
-    asio::co_spawn(node_.executor(), record_lanes_now(std::move(changes), held_endpoints_, *lead_), asio::detached);
+    asio::co_spawn(node_.executor(), record_lanes_now(std::move(changes), changed_endpoints_, *lead_), asio::detached);
 }
 
-Task<void> Hub::record_lanes_now(GateChanges changes, HeldEndpoints endpoints, std::int64_t epoch) {
+Task<void> Hub::record_lanes_now(GateChanges changes, ChangedEndpoints endpoints, std::int64_t epoch) {
     struct Recorded {
         std::set<domain::Lane> lanes;
         std::set<domain::EndpointId> endpoints;
@@ -75,33 +101,28 @@ Task<void> Hub::record_lanes_now(GateChanges changes, HeldEndpoints endpoints, s
     for (const auto& [id, changed] : endpoints) lanes.insert(changed.lane);
     std::optional<Recorded> recorded;
     try {
-        auto recording = node_.database().transact([this, epoch, &lanes, &changes, &endpoints,
-                                                    catalogue = node_.catalogue()](Tx& tx) {
-            Recorded done;
-            const SchedulerStore scheduler;
-            scheduler.fence(tx, epoch, node_.id());
-            done.lanes = node_.catalogue_store().lock_lanes(tx, lanes);
-            // Of a type that is gone there is nothing to lock, only its gate to be closed.
-            for (const auto& lane : lanes)
-                if (!catalogue->find(lane)) done.lanes.insert(lane);
-            for (const auto& [lane, gate] : changes) {
-                if (!done.lanes.contains(lane)) continue;
-                scheduler.record_lane_gate(tx, lane, gate);
-                append_lane_event(tx, node_.catalogue_store(), lane, node_.id(),
-                                  gate ? domain::event::lane_stopped : domain::event::lane_opened,
-                                  gate ? platform::gate_json(*gate) : "{}");
-            }
-            for (const auto& [id, changed] : endpoints) {
-                if (!done.lanes.contains(changed.lane) || !node_.catalogue_store().hold_endpoint(tx, changed.endpoint))
-                    continue;
-                append_lane_event(
-                    tx, node_.catalogue_store(), changed.lane, node_.id(),
-                    changed.endpoint.held_until ? domain::event::endpoint_held : domain::event::endpoint_released,
-                    endpoint_payload(changed.endpoint));
-                done.endpoints.insert(id);
-            }
-            return done;
-        });
+        auto recording = node_.database().transact(
+            [this, epoch, &lanes, &changes, &endpoints, catalogue = node_.catalogue()](Tx& tx) {
+                Recorded done;
+                const SchedulerStore scheduler;
+                scheduler.fence(tx, epoch, node_.id());
+                done.lanes = node_.catalogue_store().lock_lanes(tx, lanes);
+                // Of a type that is gone there is nothing to lock, only its gate to be closed.
+                for (const auto& lane : lanes)
+                    if (!catalogue->find(lane)) done.lanes.insert(lane);
+                for (const auto& [lane, gate] : changes) {
+                    if (!done.lanes.contains(lane)) continue;
+                    scheduler.record_lane_gate(tx, lane, gate);
+                    append_lane_event(tx, node_.catalogue_store(), lane, node_.id(),
+                                      gate ? domain::event::lane_stopped : domain::event::lane_opened,
+                                      gate ? platform::gate_json(*gate) : "{}");
+                }
+                for (const auto& [id, changed] : endpoints) {
+                    if (done.lanes.contains(changed.lane) && record_endpoint(tx, node_, changed))
+                        done.endpoints.insert(id);
+                }
+                return done;
+            });
         recorded = co_await std::move(recording);
     } catch (const platform::StatementRefused& refused) {
         log::warn("why lanes wait could not be written down", {{"error", refused.what()}, {"next", "trying again"}});
@@ -117,10 +138,13 @@ Task<void> Hub::record_lanes_now(GateChanges changes, HeldEndpoints endpoints, s
     if (!recorded) co_return;
     for (const auto& id : recorded->endpoints) {
         // Unless it has changed again meanwhile.
-        const auto pending = held_endpoints_.find(id);
-        if (pending != held_endpoints_.end() &&
-            pending->second.endpoint.held_until == endpoints.at(id).endpoint.held_until)
-            held_endpoints_.erase(pending);
+        const auto pending = changed_endpoints_.find(id);
+        if (pending == changed_endpoints_.end()) continue;
+        const auto& now_known = pending->second.endpoint;
+        const auto& written = endpoints.at(id).endpoint;
+        if (now_known.held_until == written.held_until) pending->second.hold = false;
+        if (now_known.breaker == written.breaker) pending->second.breaker = false;
+        if (!pending->second.hold && !pending->second.breaker) changed_endpoints_.erase(pending);
     }
     for (const auto& [lane, gate] : changes) {
         if (!recorded->lanes.contains(lane)) continue;

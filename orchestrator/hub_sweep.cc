@@ -113,23 +113,8 @@ Task<void> Hub::read_feed() {
     }
     feed_position_ = read.feed.position;
     for (const auto& event : read.feed.events) {
-        if (event.type == domain::event::deferred || event.type == domain::event::accepted) {
-            // News about an endpoint from the node that asked it.
-            const auto endpoint = platform::json_member(event.payload, "endpoint_id");
-            const auto kind = platform::json_member(event.payload, "news");
-            if (!endpoint || !kind) continue;
-            EndpointNews news;
-            news.endpoint = domain::EndpointId::parse(platform::json_string(*endpoint)).value_or(domain::EndpointId{});
-            const std::string what = platform::json_string(*kind);
-            news.kind = what == "accepted"   ? EndpointNews::Kind::accepted
-                        : what == "overload" ? EndpointNews::Kind::overload
-                                             : EndpointNews::Kind::fault;
-            if (const auto detail = platform::json_member(event.payload, "detail"))
-                news.detail = platform::json_string(*detail);
-            if (const auto wait = platform::json_member(event.payload, "retry_after_ms"))
-                news.retry_after = milliseconds{std::atol(std::string(*wait).c_str())};
-            board_->endpoint_news(news, node_.clock().now());
-        }
+        if (event.kind != "execution") continue;
+        if (const auto news = endpoint_news_in(event.payload)) board_->endpoint_news(*news, node_.clock().now());
     }
     node_.probe().feed_events(read.feed.events.size());
     std::vector<Command> parents;

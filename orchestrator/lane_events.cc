@@ -19,6 +19,32 @@ void append_lane_event(platform::Tx& tx, const subworkflows::CatalogueStore& cat
     journal::EventStore().append(tx, {event}, writer);
 }
 
+std::string_view breaker_event(domain::BreakerState state) {
+    switch (state) {
+        case domain::BreakerState::open:
+            return domain::event::breaker_opened;
+        case domain::BreakerState::half_open:
+            return domain::event::breaker_half_open;
+        case domain::BreakerState::closed:
+            break;
+    }
+    return domain::event::breaker_closed;
+}
+
+std::string breaker_payload(const subworkflows::Endpoint& endpoint) {
+    const auto& breaker = endpoint.breaker;
+    platform::JsonWriter json;
+    json.open();
+    json.field("endpoint_id", endpoint.id.text())
+        .field("url", endpoint.url)
+        .field("detail", breaker.detail)
+        .field("openings", breaker.openings);
+    if (breaker.until) json.field("until", domain::rfc3339(*breaker.until));
+    if (!breaker.by.empty()) json.field("by", breaker.by);
+    json.close();
+    return std::move(json).text();
+}
+
 std::string endpoint_payload(const subworkflows::Endpoint& endpoint) {
     platform::JsonWriter json;
     json.open();

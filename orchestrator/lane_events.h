@@ -15,6 +15,10 @@ namespace impresario::orchestrator {
 void append_lane_event(platform::Tx& tx, const subworkflows::CatalogueStore& catalogue, const domain::Lane& lane,
                        const domain::NodeId& writer, std::string_view type, std::string payload);
 
+/// What is told of an endpoint's breaker that is so now, and why.
+std::string_view breaker_event(domain::BreakerState state);
+std::string breaker_payload(const subworkflows::Endpoint& endpoint);
+
 /// Which endpoint, and why and until when it is held.
 std::string endpoint_payload(const subworkflows::Endpoint& endpoint);
 

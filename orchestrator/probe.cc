@@ -109,6 +109,10 @@ struct Probe::Families {
                      .Register(r)),
           running(
               BuildGauge().Name("impresario_executions_running").Help("Attempts holding a slot, by lane.").Register(r)),
+          breaker(BuildGauge()
+                      .Name("impresario_endpoint_breaker")
+                      .Help("Circuit breaker of each endpoint: 0 closed, 1 half open, 2 open.")
+                      .Register(r)),
           state_seconds(BuildGauge()
                             .Name("impresario_state_seconds")
                             .Help("Time the scheduler has spent in each state since it took over.")
@@ -143,6 +147,7 @@ struct Probe::Families {
     Family<Gauge>& depth;
     Family<Gauge>& oldest;
     Family<Gauge>& running;
+    Family<Gauge>& breaker;
     Family<Gauge>& state_seconds;
     Family<Gauge>& state;
     Family<Gauge>& leader;
@@ -201,6 +206,9 @@ void Probe::show(const Board* board, const StateMachine* state, domain::TimePoin
         families_->oldest.Add(lane_labels(lane)).Set(oldest ? seconds(now - *oldest) : 0);
         families_->running.Add(lane_labels(lane)).Set(board->in_use(lane));
     }
+    for (const auto& each : board->breakers())
+        families_->breaker.Add(with(lane_labels(each.lane), "endpoint_id", each.endpoint.text()))
+            .Set(static_cast<double>(each.state));
 }
 
 void Probe::show_waiting(std::size_t clients) { families_->waiting.Add({}).Set(static_cast<double>(clients)); }

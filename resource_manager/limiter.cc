@@ -46,12 +46,31 @@ void KeyConcurrency::take(const Demand& demand, Granted&, TimePoint) {
 }
 
 namespace {
-bool held(const EndpointLoad& endpoint, TimePoint now) { return endpoint.held_until && *endpoint.held_until > now; }
+
+/// What keeps an endpoint from being asked, and until when; kNever: until somebody says so.
+struct Stop {
+    GateKind kind;
+    TimePoint until;
+};
+
+/// Of a hold and an open breaker the one that lasts longer.
+std::optional<Stop> stop(const EndpointLoad& endpoint, TimePoint now) {
+    std::optional<Stop> found;
+    if (endpoint.held_until && *endpoint.held_until > now) found = {GateKind::endpoint, *endpoint.held_until};
+    if (!domain::stops(endpoint.breaker, now)) return found;
+    const auto until = endpoint.breaker.until.value_or(domain::kNever);
+    if (!found || until > found->until) found = {GateKind::breaker, until};
+    return found;
+}
+
+/// Open, but its time has come: half open, whether anybody has noticed or not.
+bool probed(const EndpointLoad& endpoint) { return endpoint.breaker.state != domain::BreakerState::closed; }
+int room(const EndpointLoad& endpoint) { return probed(endpoint) ? 1 : endpoint.window; }
 
 const EndpointLoad* least_loaded(const std::vector<EndpointLoad>& endpoints, TimePoint now) {
     const EndpointLoad* best = nullptr;
     for (const auto& each : endpoints) {
-        if (held(each, now) || each.in_flight >= each.window) continue;
+        if (stop(each, now) || each.in_flight >= room(each)) continue;
         if (!best) {
             best = &each;
             continue;
@@ -62,6 +81,22 @@ const EndpointLoad* least_loaded(const std::vector<EndpointLoad>& endpoints, Tim
         if (here < there || (here == there && each.weight > best->weight)) best = &each;
     }
     return best;
+}
+
+Gate stopped(const EndpointLoad& endpoint, const Stop& stop) {
+    if (stop.kind == GateKind::endpoint)
+        return Gate{stop.kind,
+                    endpoint.url,
+                    endpoint.held_detail + "; tried again at " + domain::rfc3339(stop.until),
+                    {},
+                    stop.until};
+    const auto& breaker = endpoint.breaker;
+    Gate gate{stop.kind, endpoint.url, breaker.detail, {{"openings", std::to_string(breaker.openings)}}, breaker.until};
+    if (!breaker.by.empty())
+        gate.detail = "tripped by " + breaker.by + (breaker.detail.empty() ? "" : " (" + breaker.detail + ")");
+    gate.detail += breaker.until ? ": open until " + domain::rfc3339(*breaker.until) + ", then one execution tries it"
+                                 : ": open until it is reset";
+    return gate;
 }
 }
 
@@ -74,29 +109,34 @@ std::optional<Gate> Endpoints::check(const Demand&, TimePoint now) const {
                     std::nullopt};
     if (least_loaded(endpoints, now)) return std::nullopt;
     const EndpointLoad* first = nullptr;
-    for (const auto& each : endpoints)
-        if (held(each, now) && (!first || *each.held_until < *first->held_until)) first = &each;
-    const bool all_held =
-        std::all_of(endpoints.begin(), endpoints.end(), [&](const auto& each) { return held(each, now); });
-    if (all_held)
-        return Gate{GateKind::endpoint,
-                    first->url,
-                    first->held_detail + "; tried again at " + domain::rfc3339(*first->held_until),
-                    {},
-                    first->held_until};
+    std::optional<Stop> first_stop;
     int in_flight = 0;
-    int window = 0;
+    int limit = 0;
+    bool all_probed = true;
+    bool all_stopped = true;
     for (const auto& each : endpoints) {
-        if (held(each, now)) continue;
-        in_flight += each.in_flight;
-        window += each.window;
+        const auto found = stop(each, now);
+        if (!found) {
+            all_stopped = false;
+            all_probed = all_probed && probed(each);
+            in_flight += each.in_flight;
+            limit += room(each);
+        } else if (!first || found->until < first_stop->until) {
+            first = &each;
+            first_stop = found;
+        }
     }
-    return Gate{GateKind::endpoint,
-                subject,
+    if (all_stopped) return stopped(*first, *first_stop);
+    const std::vector<std::pair<std::string, std::string>> numbers{{"in_flight", std::to_string(in_flight)},
+                                                                   {"limit", std::to_string(limit)}};
+    if (all_probed)
+        return Gate{GateKind::breaker, subject,
+                    "the breaker is half open: one execution tries the endpoint, and what is taken closes it", numbers,
+                    std::nullopt};
+    return Gate{GateKind::endpoint, subject,
                 std::to_string(in_flight) +
                     " requests are under way, as many as the endpoint takes now; the next answer lets one in",
-                {{"in_flight", std::to_string(in_flight)}, {"limit", std::to_string(window)}},
-                std::nullopt};
+                numbers, std::nullopt};
 }
 
 void Endpoints::take(const Demand&, Granted& granted, TimePoint now) {

@@ -2,7 +2,7 @@
 // The things that may stop an execution now, each as a value. A limiter is asked (`check`), and when all have agreed it
 // is charged (`take`). Pure.
 //
-// A new kind (provider, budget, breaker, memory) is a struct with these two members and `kWholeLane`, added to the
+// A new kind (provider, budget, memory) is a struct with these two members and `kWholeLane`, added to the
 // variant; nothing else changes.
 
 #include <optional>
@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "domain/breaker.h"
 #include "domain/demand.h"
 #include "domain/gate.h"
 #include "domain/id.h"
@@ -72,9 +73,10 @@ struct EndpointLoad {
     int window = 1;
     std::optional<domain::TimePoint> held_until;
     std::string held_detail;
+    domain::BreakerRecord breaker = {};
 };
 
-/// Picks the least loaded healthy endpoint, by weight.
+/// Picks the least loaded endpoint by weight, of those that are not held and whose breaker lets something through.
 struct Endpoints {
     static constexpr bool kWholeLane = true;
     std::string subject;

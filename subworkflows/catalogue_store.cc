@@ -28,6 +28,27 @@ std::vector<std::string> split(std::string_view text) {
     return parts;
 }
 
+domain::BreakerRecord breaker_of(RowReader& row) {
+    domain::BreakerRecord breaker;
+    breaker.state = domain::parse_breaker_state(row.view()).value_or(domain::BreakerState::closed);
+    breaker.since = row.maybe_time();
+    breaker.until = row.maybe_time();
+    breaker.openings = row.small();
+    breaker.detail = row.text();
+    breaker.by = row.text();
+    breaker.orders = row.small();
+    return breaker;
+}
+
+Params& add(Params& params, const domain::BreakerRecord& breaker) {
+    return params.add(domain::name(breaker.state))
+        .add(breaker.since)
+        .add(breaker.until)
+        .add(breaker.openings)
+        .add_or_null(breaker.detail)
+        .add_or_null(breaker.by);
+}
+
 std::int64_t whole_seconds(domain::Duration length) {
     return std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(length).count());
 }
@@ -107,6 +128,7 @@ Catalogue CatalogueStore::load(Tx& tx) const {
         endpoint.held_reason = row.text();
         endpoint.held_detail = row.text();
         endpoint.holds = row.small();
+        endpoint.breaker = breaker_of(row);
         if (const auto type = catalogue.types.find(lane); type != catalogue.types.end())
             type->second.endpoints.push_back(std::move(endpoint));
     }
@@ -244,6 +266,26 @@ bool CatalogueStore::hold_endpoint(Tx& tx, const Endpoint& endpoint) const {
                                                       .add_or_null(endpoint.held_detail)
                                                       .add(endpoint.holds));
     return held.affected() > 0;
+}
+
+bool CatalogueStore::move_breaker(Tx& tx, const Endpoint& endpoint) const {
+    Params params;
+    params.add(endpoint.id).add(endpoint.breaker.orders);
+    return tx.exec(sql::move_breaker, add(params, endpoint.breaker)).affected() > 0;
+}
+
+std::optional<Endpoint> CatalogueStore::set_breaker(Tx& tx, const domain::Lane& lane, const domain::EndpointId& id,
+                                                    const domain::BreakerRecord& breaker) const {
+    Params params;
+    params.add(lane.organization_id).add(lane.workflow_type).add(id);
+    const auto rows = tx.exec(sql::set_breaker, add(params, breaker));
+    if (rows.empty()) return std::nullopt;
+    RowReader row(rows, 0);
+    Endpoint endpoint;
+    endpoint.id = id;
+    endpoint.url = row.text();
+    endpoint.breaker = breaker_of(row);
+    return endpoint;
 }
 
 void CatalogueStore::learn_deduplicates(Tx& tx, const domain::EndpointId& id) const {

@@ -33,6 +33,11 @@ class CatalogueStore {
     std::set<domain::Lane> lock_lanes(platform::Tx& tx, const std::set<domain::Lane>& lanes) const;
     /// False: somebody holds its row, or it is gone.
     bool hold_endpoint(platform::Tx& tx, const Endpoint& endpoint) const;
+    /// Where a breaker has moved by itself. False: as above, or somebody has set it by hand meanwhile.
+    bool move_breaker(platform::Tx& tx, const Endpoint& endpoint) const;
+    /// Sets a breaker by hand; nullopt: the type has no such endpoint. The lane is locked by then.
+    std::optional<Endpoint> set_breaker(platform::Tx& tx, const domain::Lane& lane, const domain::EndpointId& id,
+                                        const domain::BreakerRecord& breaker) const;
     void learn_deduplicates(platform::Tx& tx, const domain::EndpointId& id) const;
 
     /// Takes the next number of a lane's stream; nullopt when the lane is gone.

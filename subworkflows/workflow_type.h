@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "domain/breaker.h"
 #include "domain/definition_fault.h"
 #include "domain/demand.h"
 #include "domain/id.h"
@@ -34,6 +35,7 @@ struct Endpoint {
     std::string held_detail;
     /// How often in a row it was held: the wait doubles with it.
     int holds = 0;
+    domain::BreakerRecord breaker;
 
     /// Whether the same webhook-id sent twice is certain to run once.
     bool known_to_deduplicate() const { return deduplicates.value_or(learnt_deduplicates); }

@@ -102,7 +102,8 @@ void read_endpoints(const json& value, WorkflowType& type, const WorkflowType* e
                 }
             }
             // What the hub shows about an endpoint may be sent back and is passed over.
-            for (const char* shown : {"endpoint_id", "held_until", "held_reason", "held_detail", "learnt_deduplicates"})
+            for (const char* shown :
+                 {"endpoint_id", "held_until", "held_reason", "held_detail", "learnt_deduplicates", "breaker"})
                 members.find(shown);
             members.nothing_else();
         } else {
@@ -266,6 +267,16 @@ domain::RetryPolicy stored_retry_policy(std::string_view text, int max_retries) 
     return policy;
 }
 
+std::string breaker_json(const domain::BreakerRecord& breaker) {
+    json value{{"state", domain::name(breaker.state)}, {"since", nullptr},  {"until", nullptr},
+               {"openings", breaker.openings},         {"detail", nullptr}, {"by", nullptr}};
+    if (breaker.since) value["since"] = domain::rfc3339(*breaker.since);
+    if (breaker.until) value["until"] = domain::rfc3339(*breaker.until);
+    if (!breaker.detail.empty()) value["detail"] = breaker.detail;
+    if (!breaker.by.empty()) value["by"] = breaker.by;
+    return value.dump();
+}
+
 std::string workflow_type_json(const WorkflowType& type) {
     json value{{"name", type.lane.workflow_type},
                {"organization_id", type.lane.organization_id},
@@ -304,7 +315,8 @@ std::string workflow_type_json(const WorkflowType& type) {
                   {"learnt_deduplicates", endpoint.learnt_deduplicates},
                   {"held_until", nullptr},
                   {"held_reason", nullptr},
-                  {"held_detail", nullptr}};
+                  {"held_detail", nullptr},
+                  {"breaker", json::parse(breaker_json(endpoint.breaker))}};
         if (!endpoint.status_url.empty()) each["status_url"] = endpoint.status_url;
         if (endpoint.deduplicates) each["deduplicates"] = *endpoint.deduplicates;
         if (endpoint.held_until) {

@@ -19,6 +19,8 @@ domain::Result<WorkflowType, std::vector<DefinitionFault>> parse_workflow_type(s
 
 /// What readers may see: secrets only as "how many".
 std::string workflow_type_json(const WorkflowType& type);
+/// How an endpoint's breaker stands, as an object.
+std::string breaker_json(const domain::BreakerRecord& breaker);
 
 std::string retry_policy_json(const domain::RetryPolicy& policy);
 /// From the database; falls back to master where it cannot be read.

@@ -134,6 +134,105 @@ TEST(Board, ADeadlineThatWasSparedStaysSoWhateverElseTheRowSays) {
     EXPECT_EQ(board.next_deadline(), kStart + seconds{90});
 }
 
+/// A lane with one endpoint and more waiting than goes.
+class BoardBreaker : public ::testing::Test {
+  protected:
+    BoardBreaker() {
+        endpoint.id.value[15] = 9;
+        endpoint.url = "http://e";
+        show(1);
+        for (int i = 0; i < 30; ++i) board.observe(waiting(i));
+    }
+    void show(int version) {
+        auto types = std::make_shared<subworkflows::Catalogue>(*catalogue());
+        types->types[kLane].endpoints = {endpoint};
+        types->types[kLane].version = version;
+        board.set_catalogue(types);
+    }
+    void news(EndpointNews::Kind kind, TimePoint began, TimePoint at) {
+        EndpointNews each;
+        each.endpoint = endpoint.id;
+        each.kind = kind;
+        each.detail = "status 500";
+        each.began = began;
+        board.endpoint_news(each, at);
+    }
+    void breaks(TimePoint at) {
+        for (int i = 0; i < 10; ++i) news(EndpointNews::Kind::trouble, at, at);
+    }
+    Plan planned(TimePoint at) const { return plan(board.plan_input(10), at); }
+    domain::BreakerState state() const { return board.breakers().at(0).state; }
+
+    Operations operations;
+    Board board{operations};
+    subworkflows::Endpoint endpoint;
+    const TimePoint now = kStart + seconds{600};
+};
+
+TEST_F(BoardBreaker, AnOpenOneStopsTheLaneAndHalfOpenOneGoes) {
+    breaks(now);
+    auto result = planned(now);
+    EXPECT_TRUE(result.grants.empty());
+    ASSERT_TRUE(result.gates.at(kLane));
+    EXPECT_EQ(result.gates.at(kLane)->kind, domain::GateKind::breaker);
+    EXPECT_EQ(result.gates.at(kLane)->opens_at, now + seconds{30});
+    EXPECT_EQ(result.next_opening, now + seconds{30});
+    const auto opened = board.take_changed_endpoints(now);
+    ASSERT_EQ(opened.size(), 1U);
+    EXPECT_TRUE(opened[0].breaker);
+    EXPECT_FALSE(opened[0].hold);
+    EXPECT_EQ(opened[0].endpoint.breaker.state, domain::BreakerState::open);
+    EXPECT_TRUE(board.take_changed_endpoints(now).empty());
+
+    // Answers that were under way make no room.
+    for (int i = 0; i < 5; ++i) news(EndpointNews::Kind::accepted, now, now + seconds{1});
+    EXPECT_EQ(planned(now + seconds{30}).grants.size(), 1U);
+    const auto half = board.take_changed_endpoints(now + seconds{30});
+    ASSERT_EQ(half.size(), 1U);
+    EXPECT_EQ(half[0].endpoint.breaker.state, domain::BreakerState::half_open);
+
+    Execution probe = sending(1, 2, now + seconds{600});
+    probe.attempt->endpoint = endpoint.id;
+    board.observe(probe);
+    result = planned(now + seconds{31});
+    EXPECT_TRUE(result.grants.empty());
+    EXPECT_EQ(result.gates.at(kLane)->kind, domain::GateKind::breaker);
+    EXPECT_FALSE(result.gates.at(kLane)->opens_at);
+    board.answered(probe.id, probe.attempt->id);
+    news(EndpointNews::Kind::accepted, now + seconds{30}, now + seconds{32});
+    EXPECT_GT(planned(now + seconds{32}).grants.size(), 1U);
+    EXPECT_EQ(board.take_changed_endpoints(now + seconds{32}).size(), 1U);
+}
+
+TEST_F(BoardBreaker, FaultsAndOverloadHoldAndDoNotOpenIt) {
+    for (int i = 0; i < 20; ++i) news(EndpointNews::Kind::fault, now, now);
+    for (int i = 0; i < 20; ++i) news(EndpointNews::Kind::overload, now, now);
+    EXPECT_EQ(state(), domain::BreakerState::closed);
+    EXPECT_EQ(planned(now).gates.at(kLane)->kind, domain::GateKind::endpoint);
+}
+
+TEST_F(BoardBreaker, WhatWasSetByHandCountsAndWhatItWroteItselfDoesNot) {
+    breaks(now);
+    // The catalogue is read again: the row still says closed, as does one that it has not written yet.
+    show(1);
+    EXPECT_EQ(state(), domain::BreakerState::open);
+    show(2);
+    EXPECT_EQ(state(), domain::BreakerState::open) << "a new version alone does not say that it was reset";
+    endpoint.breaker.orders = 1;
+    show(2);
+    EXPECT_EQ(state(), domain::BreakerState::closed);
+    EXPECT_TRUE(board.take_changed_endpoints(now).empty()) << "the row says so already";
+    EXPECT_EQ(planned(now).grants.size(), 1U) << "and it begins carefully";
+
+    endpoint.breaker.state = domain::BreakerState::open;
+    endpoint.breaker.orders = 2;
+    endpoint.breaker.by = "ann";
+    show(2);
+    news(EndpointNews::Kind::accepted, now, now);
+    EXPECT_TRUE(planned(now + std::chrono::hours{1000}).grants.empty());
+    EXPECT_FALSE(planned(now).gates.at(kLane)->opens_at);
+}
+
 TEST(Board, AnEndpointHasRoomAgainOnceItsPeerHasTakenTheRequest) {
     Operations operations;
     Board board(operations, [] { return domain::TimePoint{}; });

@@ -211,6 +211,63 @@ TEST(Decide, WhatAnAnswerSaysAboutTheEndpointCountsWhateverBecameOfTheExecution)
     }
 }
 
+TEST(Decide, WhatIsNotTheEndpointsFaultIsNotCountedAsItsFailure) {
+    using Kind = EndpointNews::Kind;
+    const auto news_after = [](std::optional<int> status, bool called_back) {
+        Story story;
+        story.grant();
+        DeliveryReported report;
+        report.attempt = story.row.attempt->id;
+        report.fence = story.row.attempt->fence;
+        report.endpoint = story.row.attempt->endpoint;
+        report.outcome = webhooks::Transient{"of some kind", {}};
+        report.record.status = status;
+        report.record.at = kStart - seconds{3};
+        if (called_back) story.call_back(R"({"status":"running"})");
+        const auto decision = story.happen(report);
+        EXPECT_EQ(decision.endpoint->began, kStart - seconds{3});
+        return decision.endpoint->kind;
+    };
+    EXPECT_EQ(news_after(422, false), Kind::strained) << "its type wants what was rejected tried again";
+    EXPECT_EQ(news_after(500, true), Kind::strained) << "it has called back, so it has taken it";
+    for (const auto status :
+         {std::optional<int>(408), std::optional<int>(425), std::optional<int>(500), std::optional<int>()})
+        EXPECT_EQ(news_after(status, false), Kind::trouble);
+}
+
+// A scheduler on another node learns of it from the execution's event.
+TEST(Decide, NewsOfAnEndpointTravelInTheEvent) {
+    for (const webhooks::DeliveryOutcome& outcome :
+         {webhooks::DeliveryOutcome(webhooks::Accepted{}),
+          webhooks::DeliveryOutcome(webhooks::Done{R"({"status":"completed"})"}),
+          webhooks::DeliveryOutcome(webhooks::Transient{"status 500", {}}),
+          webhooks::DeliveryOutcome(webhooks::Unknown{"reset"}), webhooks::DeliveryOutcome(webhooks::Rejected{"no"}),
+          webhooks::DeliveryOutcome(webhooks::Overload{"status 429", seconds{9}}),
+          webhooks::DeliveryOutcome(webhooks::EndpointFault{"status 403"})}) {
+        for (const int retries : {0, 3}) {
+            Story story;
+            story.row.max_retries = retries;
+            story.grant();
+            story.row.attempt->endpoint.value[15] = 5;
+            const auto before = story.events.size();
+            const auto decision = story.report(outcome);
+            ASSERT_GT(story.events.size(), before);
+            const auto news = endpoint_news_in(story.events[before].payload);
+            ASSERT_TRUE(news) << name(outcome) << story.events[before].payload;
+            EXPECT_EQ(news->kind, decision.endpoint->kind);
+            EXPECT_EQ(news->endpoint, decision.endpoint->endpoint);
+            EXPECT_EQ(news->began, decision.endpoint->began);
+            EXPECT_EQ(news->retry_after, decision.endpoint->retry_after);
+            if (!decision.endpoint->detail.empty())
+                EXPECT_EQ(news->detail, decision.endpoint->detail) << story.events[before].payload;
+            // And nothing else says it a second time.
+            for (auto i = before + 1; i < story.events.size(); ++i)
+                EXPECT_FALSE(endpoint_news_in(story.events[i].payload));
+        }
+    }
+    EXPECT_FALSE(endpoint_news_in(R"({"progress":{"news":"none","endpoint_id":"x"}})"));
+}
+
 TEST(Decide, AResultInAnAnswerThatComesLateIsWorthACallback) {
     for (const bool accept_late : {false, true}) {
         Story story;

@@ -242,6 +242,32 @@ TEST_F(SqlApi, AvailabilityNamesTheLimits) {
         "20");
 }
 
+TEST_F(SqlApi, AnEndpointIsNotAvailableWhileItIsHeldOrItsBreakerIsOpen) {
+    db_.run("insert into workflow_types (organization_id, name) values ('default', 'two')");
+    db_.run(
+        "insert into endpoints (organization_id, workflow_type, url) values ('default', 'two', 'http://a'), "
+        "('default', 'two', 'http://b')");
+    const auto said = [&] {
+        return db_.value(
+            "select available::text || ' ' || current_usage || '/' || limit_value || ' ' || "
+            "coalesce(to_char(reset_time - date_trunc('year', now()), 'DD'), '-') from "
+            "check_resource_availability() where resource_type = 'endpoint:two'");
+    };
+    const auto set = [&](const std::string& url, const std::string& what) {
+        db_.run("update endpoints set " + what + " where url = 'http://" + url + "'");
+    };
+    EXPECT_EQ(said(), "true 0/2 -");
+    const std::string day = "date_trunc('year', now()) + interval '400 days'";
+    set("a", "breaker = 'open'");
+    EXPECT_EQ(said(), "true 1/2 -");
+    set("b", "breaker = 'open', breaker_until = " + day);
+    EXPECT_EQ(said(), "false 2/2 400");
+    set("b", "held_until = " + day + " + interval '1 day'");
+    EXPECT_EQ(said(), "false 2/2 401") << "what lasts longer";
+    set("b", "breaker = 'half_open', breaker_until = null, held_until = now() - interval '1 day'");
+    EXPECT_EQ(said(), "true 1/2 -");
+}
+
 TEST_F(SqlApi, AConcurrencyKeyIsReadByPointer) {
     db_.run("update workflow_types set concurrency_key = '/customer/a~1b' where name = 'seo_monitor'");
     const auto id = db_.value("select enqueue_workflow_task('seo_monitor', 50, '{\"customer\": {\"a/b\": \"acme\"}}')");

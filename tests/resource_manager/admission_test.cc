@@ -72,6 +72,60 @@ TEST(Admission, TheLeastLoadedHealthyEndpointIsTaken) {
     EXPECT_EQ(std::get<Granted>(admission.admit({}, {0}, kNow + std::chrono::seconds{6})).endpoint.value[15], 3);
 }
 
+TEST(Admission, AnOpenBreakerIsPassedOverAndAHalfOpenOneTakesOne) {
+    Endpoints endpoints;
+    endpoints.endpoints = {endpoint(1, 0, 10), endpoint(2, 0, 10)};
+    auto& breaker = endpoints.endpoints[0].breaker;
+    breaker = {domain::BreakerState::open, kNow, kNow + std::chrono::seconds{30}, 1, "12 of 15 answers", "", 0};
+    auto open = one(endpoints);
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(std::get<Granted>(open.admit({}, {0}, kNow)).endpoint.value[15], 2);
+    // Its time has come, whether anybody has noticed or not.
+    for (const auto state : {domain::BreakerState::open, domain::BreakerState::half_open}) {
+        breaker.state = state;
+        auto half = one(endpoints);
+        int taken = 0;
+        for (int i = 0; i < 8; ++i)
+            if (std::get<Granted>(half.admit({}, {0}, kNow + std::chrono::seconds{30})).endpoint.value[15] == 1)
+                ++taken;
+        EXPECT_EQ(taken, 1);
+    }
+}
+
+TEST(Admission, TheGateNamesWhatLastsOfTheEndpointThatIsFreeFirst) {
+    const auto later = [](int n) { return kNow + std::chrono::seconds{n}; };
+    Endpoints endpoints{"seo", {endpoint(1, 0, 10), endpoint(2, 0, 10)}};
+    auto& first = endpoints.endpoints[0];
+    auto& second = endpoints.endpoints[1];
+    first.breaker = {
+        domain::BreakerState::open, kNow, later(30), 2, "12 of 15 answers in the last 60 s were failures", "", 0};
+    second.breaker = {domain::BreakerState::open, kNow, std::nullopt, 1, "being moved", "ann", 1};
+    auto gate = one(endpoints).closed({}, {0}, kNow);
+    ASSERT_TRUE(gate);
+    EXPECT_EQ(gate->kind, GateKind::breaker);
+    EXPECT_EQ(gate->subject, "http://e1");
+    EXPECT_EQ(gate->opens_at, later(30));
+    EXPECT_EQ(gate->detail, "12 of 15 answers in the last 60 s were failures: open until " +
+                                domain::rfc3339(later(30)) + ", then one execution tries it");
+    EXPECT_EQ(gate->numbers[0].second, "2");
+    // Held longer than it is open: the hold is what one waits for.
+    first.held_until = later(40);
+    first.held_detail = "status 403";
+    gate = one(endpoints).closed({}, {0}, kNow);
+    EXPECT_EQ(gate->kind, GateKind::endpoint);
+    EXPECT_EQ(gate->opens_at, later(40));
+    first.breaker.until = std::nullopt;
+    gate = one(endpoints).closed({}, {0}, kNow);
+    EXPECT_EQ(gate->kind, GateKind::breaker);
+    EXPECT_FALSE(gate->opens_at);
+    // The first is being tried out.
+    first = endpoint(1, 1, 10);
+    first.breaker.state = domain::BreakerState::half_open;
+    gate = one(endpoints).closed({}, {0}, kNow);
+    EXPECT_EQ(gate->kind, GateKind::breaker);
+    EXPECT_NE(gate->detail.find("half open"), std::string::npos);
+    EXPECT_EQ(gate->numbers[1].second, "1");
+}
+
 TEST(Admission, WeightSharesTheLoad) {
     Endpoints endpoints;
     endpoints.endpoints = {endpoint(1, 0, 1000, 1), endpoint(2, 0, 1000, 3)};

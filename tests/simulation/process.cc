@@ -23,6 +23,7 @@ orchestrator::NodeSettings node_settings(const std::string& name) {
 orchestrator::HubSettings hub_settings(const Weather& weather) {
     orchestrator::HubSettings settings;
     settings.max_batch_size = weather.max_batch_size;
+    settings.breaker = weather.breaker;
     settings.tick = seconds{30};
     return settings;
 }

@@ -453,6 +453,17 @@ bool CatalogueStore::hold_endpoint(Tx& tx, const Endpoint& endpoint) const {
     return true;
 }
 
+bool CatalogueStore::move_breaker(Tx& tx, const Endpoint& endpoint) const {
+    Transaction::of(tx).change([endpoint](Tables& t, Auditor*) {
+        for (auto& [lane, type] : t.catalogue.types)
+            for (auto& each : type.endpoints)
+                if (each.id == endpoint.id) each.breaker = endpoint.breaker;
+        ++t.catalogue.version;
+    });
+    Transaction::of(tx).notices.emplace_back("catalogue");
+    return true;
+}
+
 void CatalogueStore::learn_deduplicates(Tx& tx, const domain::EndpointId& id) const {
     Transaction::of(tx).change([id](Tables& t, Auditor*) {
         for (auto& [lane, type] : t.catalogue.types)

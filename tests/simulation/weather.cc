@@ -140,6 +140,9 @@ Weather::Weather(Chance& chance) {
     runs.timeout = weight(runs.timeout);
     runs.partial = weight(runs.partial);
     runs.never = weight(runs.never);
+    breaker.least_results = chance.between(2, 10);
+    breaker.opening = seconds{chance.between(1, 30)};
+    breaker.longest = std::chrono::minutes{2};
 }
 
 }

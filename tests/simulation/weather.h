@@ -5,6 +5,7 @@
 #include "domain/time.h"
 #include "resource_manager/provider.h"
 #include "simulation/chance.h"
+#include "resource_manager/breaker.h"
 #include "subworkflows/catalogue.h"
 
 namespace impresario::simulation {
@@ -17,6 +18,8 @@ struct Weather {
     /// Users and troubles are active that long.
     domain::Duration active{std::chrono::seconds{60}};
     int max_batch_size = 100;
+    /// A few failures are enough for some, and their openings are shorter.
+    resource_manager::BreakerSettings breaker;
     subworkflows::Catalogue catalogue;
     std::vector<resource_manager::Provider> providers;
     /// Values that concurrency keys take.
