@@ -49,6 +49,8 @@ void Api::add_routes() {
     route("DELETE", "/v1/workflow-types/{name}", Role::admin, &Api::delete_type);
     route("POST", "/v1/workflow-types/{name}/rotate-signing-secret", Role::admin, &Api::rotate_signing_secret);
 
+    route("POST", "/v1/workflow-types/{name}/endpoints/{endpoint_id}/trip", Role::operator_, &Api::trip_breaker);
+    route("POST", "/v1/workflow-types/{name}/endpoints/{endpoint_id}/reset", Role::operator_, &Api::reset_breaker);
     route("GET", "/v1/providers", Role::viewer, &Api::show_providers);
     route("GET", "/v1/providers/{name}", Role::viewer, &Api::show_providers);
     route("PUT", "/v1/providers/{name}", Role::admin, &Api::put_provider);

@@ -70,6 +70,10 @@ class Api {
     Task<Response> put_type(Call call);
     Task<Response> delete_type(Call call);
     Task<Response> rotate_signing_secret(Call call);
+    // routes_breakers.cc
+    Task<Response> trip_breaker(Call call);
+    Task<Response> reset_breaker(Call call);
+    Task<Response> set_breaker(Call call, domain::BreakerRecord breaker);
     // routes_providers.cc
     Task<Response> show_providers(Call call);
     Task<Response> put_provider(Call call);

@@ -493,6 +493,28 @@ struct TypeOptions {
     std::string definition;
 };
 
+/// Of an endpoint: what keeps it from being asked, and why.
+struct Health {
+    std::string state = "closed";
+    std::string until;
+    std::string why;
+};
+
+Health health_of(const Json& endpoint) {
+    const Json& breaker = endpoint["breaker"];
+    Health health;
+    health.why = cell(breaker, "detail");
+    if (!cell(breaker, "by").empty())
+        health.why = "by " + cell(breaker, "by") + (health.why.empty() ? "" : ": " + health.why);
+    if (const auto state = cell(breaker, "state"); state != "closed") {
+        health.state = "breaker " + (state == "half_open" ? "half open" : state);
+        health.until = cell(breaker, "until");
+    } else if (!cell(endpoint, "held_until").empty()) {
+        health = {"held", cell(endpoint, "held_until"), cell(endpoint, "held_detail")};
+    }
+    return health;
+}
+
 int list_types(const TypeOptions& o) {
     const Client client(o.client);
     const auto answer = client.ask("GET", "/v1/workflow-types");
@@ -505,7 +527,8 @@ int list_types(const TypeOptions& o) {
         std::string endpoints;
         for (const auto& endpoint : type["endpoints"]) {
             endpoints += (endpoints.empty() ? "" : ", ") + cell(endpoint, "url");
-            if (!cell(endpoint, "held_until").empty()) endpoints += " (held: " + cell(endpoint, "held_detail") + ")";
+            const auto health = health_of(endpoint);
+            if (health.state != "closed") endpoints += " (" + health.state + ": " + health.why + ")";
         }
         table.add({cell(type, "name"), type.value("enabled", true) ? "yes" : "no", cell(type, "importance"),
                    cell(type, "max_concurrency").empty() ? "any" : cell(type, "max_concurrency"),
@@ -542,6 +565,62 @@ int list_providers(const TypeOptions& o) {
                            "0", "", ""});
         }
     table.print();
+    return Exit::ok;
+}
+
+// ---- endpoints ------------------------------------------------------------------------------------------------------
+
+struct EndpointOptions {
+    ClientOptions client;
+    std::string type;
+    std::string endpoint;
+    std::string reason;
+    std::string until;
+};
+
+int list_endpoints(const EndpointOptions& o) {
+    const Client client(o.client);
+    Json types = Json::array();
+    if (o.type.empty()) {
+        types = client.ask("GET", "/v1/workflow-types")["workflow_types"];
+    } else {
+        types.push_back(client.ask("GET", "/v1/workflow-types/" + platform::percent_encode(o.type)));
+    }
+    Json shown = Json::array();
+    Table table({"type", "endpoint", "url", "state", "until", "why"});
+    for (const auto& type : types)
+        for (Json endpoint : type["endpoints"]) {
+            const auto health = health_of(endpoint);
+            table.add({cell(type, "name"), cell(endpoint, "endpoint_id"), cell(endpoint, "url"), health.state,
+                       clock_of(health.until), health.why});
+            endpoint["workflow_type"] = type["name"];
+            shown.push_back(std::move(endpoint));
+        }
+    if (o.client.wants_json()) {
+        print({{"endpoints", shown}});
+    } else {
+        table.print();
+    }
+    return Exit::ok;
+}
+
+int set_breaker(const EndpointOptions& o, const std::string& what) {
+    Json body = Json::object();
+    if (!o.reason.empty()) body["reason"] = o.reason;
+    if (!o.until.empty()) body["until"] = o.until;
+    const auto answer = Client(o.client).ask("POST",
+                                             "/v1/workflow-types/" + platform::percent_encode(o.type) + "/endpoints/" +
+                                                 platform::percent_encode(o.endpoint) + "/" + what,
+                                             body);
+    if (o.client.wants_json()) {
+        print(answer);
+        return Exit::ok;
+    }
+    const auto health = health_of(answer);
+    std::printf("%s  %s%s\n", cell(answer, "url").c_str(), health.state.c_str(),
+                health.state == "closed" ? ""
+                : health.until.empty()   ? " until it is reset"
+                                         : (" until " + health.until).c_str());
     return Exit::ok;
 }
 
@@ -778,6 +857,32 @@ void add_client_commands(Commands commands) {
                 "POST", "/v1/workflow-types/" + platform::percent_encode(o->name) + "/rotate-signing-secret"));
             return static_cast<int>(Exit::ok);
         });
+    }
+    {
+        auto o = std::make_shared<EndpointOptions>();
+        auto* c = app.add_subcommand("endpoints", "The addresses of the workflow types, and their circuit breakers");
+        c->footer(
+            "Examples:\n  impresario endpoints list seo_monitor\n"
+            "  impresario endpoints trip seo_monitor 018f3c1e-7b2a-7def-8123-456789abcdef --reason 'being moved'");
+        c->require_subcommand(1);
+        auto* l = c->add_subcommand("list", "List them: which are asked, which are left alone, and why");
+        l->add_option("type", o->type, "Workflow type; left out: all");
+        o->client.add_to(l);
+        act(l, [o] { return list_endpoints(*o); });
+        const auto named = [o](CLI::App* sub) {
+            sub->add_option("type", o->type, "Workflow type")->required();
+            sub->add_option("endpoint-id", o->endpoint, "From list")->required();
+            sub->add_option("--reason", o->reason, "Kept, and shown to everybody who asks why");
+            o->client.add_to(sub);
+        };
+        auto* t = c->add_subcommand("trip", "Open its breaker: nothing goes there, what runs goes on");
+        named(t);
+        t->add_option("--until", o->until,
+                      "RFC 3339 time at which one execution tries it; left out: until it is reset");
+        act(t, [o] { return set_breaker(*o, "trip"); });
+        auto* r = c->add_subcommand("reset", "Close its breaker: it is asked again at once");
+        named(r);
+        act(r, [o] { return set_breaker(*o, "reset"); });
     }
 }
 

@@ -54,24 +54,11 @@ insert into providers (name, limits, updated_by, reason) values
 insert into provider_versions (name, version, limits, by, reason)
     select name, version, limits, updated_by, reason from providers;
 
--- 003: check_resource_availability, with the limits of providers. What is used is counted from the grants: the hub, which
+-- The limits of providers as check_resource_availability shows them. What is used is counted from the grants: the hub, which
 -- counts from the end of each request, may be a little stricter. A token bucket is shown as a window of its refill.
-create or replace function check_resource_availability() returns table (
+create function provider_availability() returns table (
     resource_type text, available boolean, current_usage integer, limit_value integer, reset_time timestamptz)
 language sql stable as $$
-    select 'concurrency:' || t.name, c.n < t.max_concurrency, c.n::integer, t.max_concurrency, null::timestamptz
-    from workflow_types t cross join lateral (
-        select count(*) as n from executions e
-        where e.timeout_at is not null and e.organization_id = t.organization_id and e.workflow_type = t.name) c
-    where t.organization_id = 'default' and t.max_concurrency is not null
-    union all
-    select 'database_connections', count(*) < 20, count(*)::integer, 20, null
-    from pg_stat_activity where application_name like 'impresario%' and datname = current_database()
-    union all
-    select 'endpoint:' || e.workflow_type, bool_or(e.held_until is null or e.held_until <= now()),
-           count(*) filter (where e.held_until > now())::integer, count(*)::integer, min(e.held_until) filter (where e.held_until > now())
-    from endpoints e where e.organization_id = 'default' group by e.workflow_type
-    union all
     -- Money in whole dollars, as the columns are integers.
     select format('provider:%s:%s', l.provider, l.name), u.used < l.most,
            least(case when l.of = 'cost' then u.used / 1000000 else u.used end, 2147483647)::integer,
@@ -95,4 +82,24 @@ language sql stable as $$
                    then exists (select from executions e where e.execution_id = m.execution_id and e.attempt_id = m.attempt_id
                                 and e.fence = m.fence and e.timeout_at is not null)
                    else m.granted_at > coalesce(l.since, now() - l.span) end) u
+$$;
+
+-- 003: check_resource_availability, with the limits of providers.
+create or replace function check_resource_availability() returns table (
+    resource_type text, available boolean, current_usage integer, limit_value integer, reset_time timestamptz)
+language sql stable as $$
+    select 'concurrency:' || t.name, c.n < t.max_concurrency, c.n::integer, t.max_concurrency, null::timestamptz
+    from workflow_types t cross join lateral (
+        select count(*) as n from executions e
+        where e.timeout_at is not null and e.organization_id = t.organization_id and e.workflow_type = t.name) c
+    where t.organization_id = 'default' and t.max_concurrency is not null
+    union all
+    select 'database_connections', count(*) < 20, count(*)::integer, 20, null
+    from pg_stat_activity where application_name like 'impresario%' and datname = current_database()
+    union all
+    select 'endpoint:' || e.workflow_type, bool_or(e.held_until is null or e.held_until <= now()),
+           count(*) filter (where e.held_until > now())::integer, count(*)::integer, min(e.held_until) filter (where e.held_until > now())
+    from endpoints e where e.organization_id = 'default' group by e.workflow_type
+    union all
+    select * from provider_availability()
 $$;

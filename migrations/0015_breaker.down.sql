@@ -13,6 +13,8 @@ language sql stable as $$
     select 'endpoint:' || e.workflow_type, bool_or(e.held_until is null or e.held_until <= now()),
            count(*) filter (where e.held_until > now())::integer, count(*)::integer, min(e.held_until) filter (where e.held_until > now())
     from endpoints e where e.organization_id = 'default' group by e.workflow_type
+    union all
+    select * from provider_availability()
 $$;
 
 alter table endpoints

@@ -29,4 +29,6 @@ language sql stable as $$
                         case when e.breaker = 'open' and coalesce(e.breaker_until, 'infinity') > now()
                              then coalesce(e.breaker_until, 'infinity') end) as until) stopped
     where e.organization_id = 'default' group by e.workflow_type
+    union all
+    select * from provider_availability()
 $$;

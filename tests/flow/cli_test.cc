@@ -13,6 +13,7 @@ namespace impresario::testing {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -208,6 +209,27 @@ TEST_F(Cli, TypesArePutShownRotatedAndDeleted) {
     EXPECT_THAT(wrong.text, HasSubstr("/endpoint"));
     EXPECT_EQ(cli({"types", "delete", "mine"}).code, 0);
     EXPECT_EQ(cli({"types", "show", "mine"}).code, 4);
+}
+
+TEST_F(Cli, BreakersAreShownTrippedAndReset) {
+    hub.register_type("t", peer.url());
+    const auto listed = [&] { return cli({"endpoints", "list", "t"}).json()["endpoints"][0]; };
+    const std::string id = listed()["endpoint_id"];
+    EXPECT_EQ(listed()["breaker"]["state"], "closed");
+    EXPECT_THAT(cli({"endpoints", "list", "--table"}).text, AllOf(HasSubstr(id), HasSubstr("closed")));
+    const auto tripped =
+        cli({"endpoints", "trip", "t", id, "--reason", "being moved", "--until", "2099-12-01T06:00:00Z"});
+    EXPECT_EQ(tripped.code, 0) << tripped.text;
+    EXPECT_EQ(tripped.json()["breaker"]["until"], "2099-12-01T06:00:00.000000Z");
+    for (const auto& shown : {cli({"endpoints", "list", "t", "--table"}), cli({"types", "list", "--table"})})
+        EXPECT_THAT(shown.text, AllOf(HasSubstr("breaker open"), HasSubstr("by test: being moved")));
+    EXPECT_THAT(cli({"endpoints", "reset", "t", id, "--table"}).text, HasSubstr("closed"));
+    EXPECT_THAT(cli({"endpoints", "trip", "t", id, "--table"}).text, HasSubstr("breaker open until it is reset"));
+    const auto wrong = cli({"endpoints", "trip", "t", id, "--until", "soon"});
+    EXPECT_EQ(wrong.code, 4);
+    EXPECT_THAT(wrong.text, HasSubstr("until"));
+    EXPECT_EQ(cli({"endpoints", "trip", "t", "nothing"}).code, 4);
+    EXPECT_EQ(cli({"endpoints", "trip", "t"}).code, 2);
 }
 
 TEST_F(Cli, AKeyIsValidAtOnceAndRevokedForGood) {
