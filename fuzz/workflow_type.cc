@@ -18,9 +18,9 @@ void workflow_type(std::string_view bytes) {
     for (const auto& endpoint : type->endpoints)
         require(endpoint.weight >= 1 && endpoint.weight <= 1000 && endpoint.max_in_flight >= 1, "weights are in range");
     domain::MicroUsd sum;
-    for (const auto& call : type->calls) {
-        require(call.calls >= 0 && call.tokens >= 0, "counts are not negative");
-        if (call.cost) sum = sum + *call.cost;
+    for (const auto& need : type->needs) {
+        require(need.calls >= 0 && need.tokens >= 0 && need.items >= 0, "counts are not negative");
+        sum = sum + need.cost;
     }
     require(sum <= domain::kMostMoney, "the sum of the estimates fits its column");
     for (const auto& text : {type->concurrency_key, std::string(type->bearer.reveal())})
@@ -31,8 +31,7 @@ void workflow_type(std::string_view bytes) {
     const auto again = subworkflows::parse_workflow_type(shown, lane, &*type);
     require(again.has_value(), "what is shown can be sent back",
             again ? "" : again.error().front().pointer + " " + again.error().front().what);
-    require(subworkflows::stored_call_estimates(subworkflows::call_estimates_json(type->calls)).size() ==
-                type->calls.size(),
+    require(subworkflows::stored_call_estimates(subworkflows::call_estimates_json(type->needs)) == type->needs,
             "estimates survive the database");
 }
 

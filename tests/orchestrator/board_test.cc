@@ -160,11 +160,11 @@ class BoardBreaker : public ::testing::Test {
     void breaks(TimePoint at) {
         for (int i = 0; i < 10; ++i) news(EndpointNews::Kind::trouble, at, at);
     }
-    Plan planned(TimePoint at) const { return plan(board.plan_input(10), at); }
+    Plan planned(TimePoint at) { return plan(board.plan_input(10), at); }
     domain::BreakerState state() const { return board.breakers().at(0).state; }
 
     Operations operations;
-    Board board{operations};
+    Board board{operations, [] { return domain::TimePoint{}; }};
     subworkflows::Endpoint endpoint;
     const TimePoint now = kStart + seconds{600};
 };

@@ -23,7 +23,7 @@ TEST(WorkflowType, ReadsAWholeDefinition) {
     EXPECT_EQ(type->retry.max_retries, 2);
     EXPECT_EQ(type->retry.base, std::chrono::milliseconds{1500});
     EXPECT_EQ(type->cost_estimate->value, 100000);
-    EXPECT_EQ(type->calls[0].cost->value, 1);
+    EXPECT_EQ(type->needs[0].cost.value, 1);
     EXPECT_EQ(type->headers[0].second.reveal(), "seo");
 }
 
