@@ -3,9 +3,9 @@
 // trouble is off in some worlds and frequent in others.
 
 #include "domain/time.h"
+#include "resource_manager/breaker.h"
 #include "resource_manager/provider.h"
 #include "simulation/chance.h"
-#include "resource_manager/breaker.h"
 #include "subworkflows/catalogue.h"
 
 namespace impresario::simulation {
