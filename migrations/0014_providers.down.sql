@@ -14,3 +14,8 @@ language sql stable as $$
            count(*) filter (where e.held_until > now())::integer, count(*)::integer, min(e.held_until) filter (where e.held_until > now())
     from endpoints e where e.organization_id = 'default' group by e.workflow_type
 $$;
+
+drop function provider_availability();
+drop table provider_permits;
+drop table provider_versions;
+drop table providers;

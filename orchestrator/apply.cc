@@ -267,7 +267,14 @@ Reply Applier::settle_parents(Tx& tx, std::set<ExecutionId> parents) const {
             own.emplace(id, std::move(result));
         }
         std::vector<Decision> settled;
+        // A child may be a parent itself and in the same level: whoever was decided about waits for the next, where its
+        // row is read as it has become.
+        std::set<ExecutionId> decided;
         for (const auto& parent : locked.rows) {
+            if (decided.contains(parent.execution.id)) {
+                next.insert(parent.execution.id);
+                continue;
+            }
             const auto& children = by_parent[parent.execution.id];
             Circumstances circumstances;
             circumstances.now = parent.now;
@@ -275,6 +282,10 @@ Reply Applier::settle_parents(Tx& tx, std::set<ExecutionId> parents) const {
                 std::vector<ExecutionId> open;
                 for (const auto& child : children)
                     if (!domain::terminal(child.status)) open.push_back(child.id);
+                if (std::any_of(open.begin(), open.end(), [&](const auto& id) { return decided.contains(id); })) {
+                    next.insert(parent.execution.id);
+                    continue;
+                }
                 const auto orphans = queue.lock(tx, open);
                 if (!orphans.held.empty()) {
                     reply.unsettled.push_back(parent.execution.id);
@@ -289,6 +300,7 @@ Reply Applier::settle_parents(Tx& tx, std::set<ExecutionId> parents) const {
                     if (cancelled.cancelled_peer) reply.cancelled_peers.push_back(*cancelled.cancelled_peer);
                     if (cancelled.after.open_children > 0) next.insert(orphan.execution.id);
                     reply.others.push_back(cancelled.after);
+                    decided.insert(orphan.execution.id);
                     settled.push_back(std::move(cancelled));
                 }
                 reply.others.push_back(decision->after);
@@ -300,6 +312,7 @@ Reply Applier::settle_parents(Tx& tx, std::set<ExecutionId> parents) const {
             decision.columns = priority_queue::changed_columns(parent.execution, decision.after);
             reply.others.push_back(decision.after);
             if (decision.ended && decision.after.parent) next.insert(*decision.after.parent);
+            decided.insert(parent.execution.id);
             settled.push_back(std::move(decision));
         }
         write(tx, settled);

@@ -251,15 +251,14 @@ Task<void> Hub::safety_scan(TimePoint now) {
     const auto due = co_await std::move(asked_due);
     if (!board_) co_return;
     board_->end_due_reading(due);
-    auto forgetting_nodes = node_.database().transact([](Tx& tx) { SchedulerStore().forget_nodes(tx); });
-    co_await std::move(forgetting_nodes);
-    auto forgetting_metrics = node_.database().transact([](Tx& tx) { journal::MetricStore().forget(tx); });
-    co_await std::move(forgetting_metrics);
-    auto forgetting_permits =
-        node_.database().transact([](Tx& tx) { resource_manager::ProviderStore().forget_permits(tx); });
-    co_await std::move(forgetting_permits);
-    auto forgetting_keys = node_.database().transact([id = node_.id()](Tx& tx) { Intake(id).forget_old_keys(tx); });
-    co_await std::move(forgetting_keys);
+    // One transaction: the turn waits for it.
+    auto forgetting = node_.database().transact([id = node_.id()](Tx& tx) {
+        SchedulerStore().forget_nodes(tx);
+        journal::MetricStore().forget(tx);
+        resource_manager::ProviderStore().forget_permits(tx);
+        Intake(id).forget_old_keys(tx);
+    });
+    co_await std::move(forgetting);
     if (missed > 0) log::warn("the safety scan found work that no wake-up had told of", {{"executions", missed}});
 }
 

@@ -113,6 +113,18 @@ struct Probe::Families {
                       .Name("impresario_endpoint_breaker")
                       .Help("Circuit breaker of each endpoint: 0 closed, 1 half open, 2 open.")
                       .Register(r)),
+          provider_used(BuildGauge()
+                            .Name("impresario_provider_used")
+                            .Help("What counts against a provider's limit, in its unit (cost: USD).")
+                            .Register(r)),
+          provider_limit(BuildGauge()
+                             .Name("impresario_provider_limit")
+                             .Help("The most that a provider's limit gives at once, in its unit (cost: USD).")
+                             .Register(r)),
+          provider_refill(BuildGauge()
+                              .Name("impresario_provider_refill_seconds")
+                              .Help("Until one more fits a provider's limit; -1: that depends on requests under way.")
+                              .Register(r)),
           state_seconds(BuildGauge()
                             .Name("impresario_state_seconds")
                             .Help("Time the scheduler has spent in each state since it took over.")
@@ -148,6 +160,9 @@ struct Probe::Families {
     Family<Gauge>& oldest;
     Family<Gauge>& running;
     Family<Gauge>& breaker;
+    Family<Gauge>& provider_used;
+    Family<Gauge>& provider_limit;
+    Family<Gauge>& provider_refill;
     Family<Gauge>& state_seconds;
     Family<Gauge>& state;
     Family<Gauge>& leader;
@@ -209,6 +224,16 @@ void Probe::show(const Board* board, const StateMachine* state, domain::TimePoin
     for (const auto& each : board->breakers())
         families_->breaker.Add(with(lane_labels(each.lane), "endpoint_id", each.endpoint.text()))
             .Set(static_cast<double>(each.state));
+    for (const auto& each : board->meters().all()) {
+        const auto& limit = each.meter->limit();
+        const double unit = limit.of == resource_manager::Measure::cost ? 1e6 : 1;
+        const std::map<std::string, std::string> labels{
+            {"provider", each.provider}, {"limit", limit.name}, {"subject", each.subject}};
+        const auto next = each.meter->fits_at(1, now);
+        families_->provider_used.Add(labels).Set(static_cast<double>(each.meter->used(now)) / unit);
+        families_->provider_limit.Add(labels).Set(static_cast<double>(limit.capacity()) / unit);
+        families_->provider_refill.Add(labels).Set(next ? seconds(*next - now) : -1);
+    }
 }
 
 void Probe::show_waiting(std::size_t clients) { families_->waiting.Add({}).Set(static_cast<double>(clients)); }

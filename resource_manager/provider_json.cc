@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "platform/definition_reader.h"
+#include "platform/definition_json.h"
 
 namespace impresario::resource_manager {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "platform/definition_reader.h"
+#include "platform/definition_json.h"
 #include "platform/json_text.h"
 
 namespace impresario::subworkflows {
@@ -185,15 +185,18 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
             DefinitionReader each((*calls)[i], at, faults);
             domain::Need need;
             each.text("provider", need.provider);
-            each.large("calls", need.calls);
-            each.large("tokens", need.tokens);
-            each.large("items", need.items);
+            const auto count = [&](const char* member, std::int64_t& into) {
+                int number = 0;
+                each.whole(member, number);
+                if (number < 0) each.wrong(member, "must not be negative");
+                into = number;
+            };
+            count("calls", need.calls);
+            count("tokens", need.tokens);
+            count("items", need.items);
             if (need.provider.empty()) each.wrong("provider", "is missing");
             for (const auto& before : type.needs)
                 if (before.provider == need.provider) each.wrong("provider", "is named twice");
-            if (need.calls < 0) each.wrong("calls", "must not be negative");
-            if (need.tokens < 0) each.wrong("tokens", "must not be negative");
-            if (need.items < 0) each.wrong("items", "must not be negative");
             if (each.has("cost_usd")) need.cost = money_at(text, at + "/cost_usd", faults).value_or(domain::MicroUsd{});
             each.nothing_else();
             type.needs.push_back(std::move(need));

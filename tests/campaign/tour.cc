@@ -83,16 +83,33 @@ void tour(Hubs& hubs, const Peer& peer) {
         definition.update(more);
         hubs.ask("PUT", "/v1/workflow-types/" + name, definition);
     };
-    type("good");
+    const Json limits{{"limits", {{{"name", "rate"}, {"of", "requests"}, {"limit", 100}, {"per", "second"}}}}};
+    hubs.ask("PUT", "/v1/providers/metered", limits);
+    hubs.ask("PUT", "/v1/providers/unused", limits);
+    hubs.ask("DELETE", "/v1/providers/unused");
+    hubs.ask("GET", "/v1/providers/unused/versions");
+    type("good", {{"call_estimates", {{{"provider", "metered"}, {"calls", 1}}}}});
     type("whole", {{"max_concurrency", 2}});
     type("busy");
     type("partial");
     type("dying", {{"retry_policy", quick(1)}});
     type("late", {{"timeout_seconds", 1}, {"retry_policy", "none"}});
     type("closed");
+    type("tripped");
     type("gone");
     hubs.ask("POST", "/v1/workflow-types/good/rotate-signing-secret");
     hubs.ask("DELETE", "/v1/workflow-types/gone");
+
+    const auto tripped = hubs.ask("GET", "/v1/workflow-types/tripped").json();
+    std::string probe;
+    if (!tripped.value("endpoints", Json::array()).empty()) {
+        const auto at = "/v1/workflow-types/tripped/endpoints/" + tripped["endpoints"][0].value("endpoint_id", "");
+        hubs.ask("POST", at + "/trip", {{"reason", "campaign"}});
+        hubs.ask("POST", at + "/reset", Json::object());
+        // Half open once its time has come: the execution that waits is the probe.
+        hubs.ask("POST", at + "/trip", {{"until", in_two_seconds()}});
+        probe = hubs.enqueue("tripped");
+    }
 
     const auto late = hubs.enqueue("late");
     const auto dying = hubs.enqueue("dying");
@@ -112,7 +129,7 @@ void tour(Hubs& hubs, const Peer& peer) {
     const auto paused = hubs.enqueue("busy");
     hubs.ask("PATCH", "/v1/executions/" + paused, {{"priority", 70}});
     for (const auto* page : {"/v1/executions?status=queued", "/v1/queue", "/v1/state", "/v1/nodes", "/v1/pauses",
-                             "/v1/workflow-types", "/metrics"})
+                             "/v1/workflow-types", "/v1/providers", "/metrics"})
         hubs.ask("GET", page);
     hubs.ask("POST", "/v1/executions/" + paused + "/cancel", Json::object());
     hubs.ask("POST", "/v1/resume", {{"workflow_type", "busy"}});
@@ -134,6 +151,7 @@ void tour(Hubs& hubs, const Peer& peer) {
     hubs.ask("POST", "/v1/executions/" + late + "/accept-late", Json::object());
     for (const auto* part : {"", "/events", "/deliveries"}) hubs.ask("GET", "/v1/executions/" + dying + part);
     hubs.ask("POST", "/v1/executions/" + closed + "/cancel", Json::object());
+    if (!probe.empty()) end_of(hubs, probe);
 }
 
 }

@@ -92,6 +92,11 @@ TEST(Provider, TheGateIsTold) {
     EXPECT_EQ(use["used"], 1);
     EXPECT_EQ(use["headroom"], 0);
     EXPECT_TRUE(use["next_at"].is_string());
+    const auto metrics = hub.api("GET", "/metrics").body;
+    EXPECT_NE(metrics.find(R"(impresario_provider_used{limit="rate",provider="test",subject=""} 1)"),
+              std::string::npos);
+    EXPECT_NE(metrics.find(R"(impresario_provider_limit{limit="rate",provider="test",subject=""} 1)"),
+              std::string::npos);
     EXPECT_EQ(hub.database.value("select available || ' ' || current_usage || ' ' || limit_value from "
                                  "check_resource_availability() where resource_type = 'provider:test:rate'"),
               "false 1 1");

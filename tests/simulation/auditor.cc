@@ -592,7 +592,8 @@ void Auditor::end() {
         const auto& board = *leader->hub().board();
         if (board.live() != 0 || board.waiting() != 0)
             world_.fail("slots", std::to_string(board.live()) + " live and " + std::to_string(board.waiting()) +
-                                     " waiting in memory, and everything has ended");
+                                     " waiting in memory, and everything has ended; live is " +
+                                     (board.live() > 0 ? short_id(board.live_views(1).front().id) : "nothing"));
         for (const auto& lane : board.lanes())
             if (board.in_use(lane) != 0) world_.fail("slots", lane.workflow_type + " still has slots in use");
         if (board.next_deadline()) world_.fail("P7", "a deadline is left over");

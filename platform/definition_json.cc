@@ -1,4 +1,4 @@
-#include "platform/definition_reader.h"
+#include "platform/definition_json.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
