@@ -70,7 +70,7 @@ Catalogue CatalogueStore::load(Tx& tx) const {
         type.lane.workflow_type = row.text();
         type.lane_id = row.id<domain::LaneId>();
         type.enabled = row.flag();
-        type.importance = parse_importance(row.view()).value_or(Importance::normal);
+        type.importance = domain::parse_importance(row.view()).value_or(Importance::normal);
         type.timeout = std::chrono::seconds{row.integer()};
         type.max_runtime = std::chrono::seconds{row.integer()};
         if (const auto most = row.maybe_integer()) type.max_concurrency = static_cast<int>(*most);
@@ -157,7 +157,7 @@ bool CatalogueStore::put(Tx& tx, const WorkflowType& type) const {
     params.add(lane.organization_id)
         .add(lane.workflow_type)
         .add(type.enabled)
-        .add(subworkflows::name(type.importance))
+        .add(domain::name(type.importance))
         .add(whole_seconds(type.timeout))
         .add(whole_seconds(type.max_runtime));
     if (type.max_concurrency) {

@@ -1,7 +1,6 @@
 #include "subworkflows/workflow_type.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "platform/http.h"
@@ -9,23 +8,6 @@
 #include "platform/url.h"
 
 namespace impresario::subworkflows {
-
-namespace {
-constexpr std::array<std::pair<Importance, std::string_view>, 4> kImportance{{
-    {Importance::critical, "critical"},
-    {Importance::high, "high"},
-    {Importance::normal, "normal"},
-    {Importance::low, "low"},
-}};
-}
-
-std::string_view name(Importance importance) { return kImportance[static_cast<std::size_t>(importance)].second; }
-
-std::optional<Importance> parse_importance(std::string_view text) {
-    for (const auto& [importance, known] : kImportance)
-        if (known == text) return importance;
-    return std::nullopt;
-}
 
 const Endpoint* WorkflowType::endpoint(const domain::EndpointId& id) const {
     for (const auto& each : endpoints)

@@ -9,6 +9,7 @@
 #include "domain/definition_fault.h"
 #include "domain/demand.h"
 #include "domain/id.h"
+#include "domain/importance.h"
 #include "domain/lane.h"
 #include "domain/money.h"
 #include "domain/retry.h"
@@ -41,9 +42,7 @@ struct Endpoint {
     bool known_to_deduplicate() const { return deduplicates.value_or(learnt_deduplicates); }
 };
 
-enum class Importance { critical, high, normal, low };
-std::string_view name(Importance importance);
-std::optional<Importance> parse_importance(std::string_view text);
+using domain::Importance;
 
 struct WorkflowType {
     domain::Lane lane;

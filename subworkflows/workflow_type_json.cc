@@ -147,9 +147,9 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
     members.text("name", name);
     if (name != lane.workflow_type) members.wrong("name", "must be the name in the address");
     members.flag("enabled", type.enabled);
-    std::string importance(subworkflows::name(type.importance));
+    std::string importance(domain::name(type.importance));
     members.text("importance", importance);
-    if (const auto known = parse_importance(importance)) {
+    if (const auto known = domain::parse_importance(importance)) {
         type.importance = *known;
     } else {
         members.wrong("importance", "must be critical, high, normal or low");
@@ -284,7 +284,7 @@ std::string workflow_type_json(const WorkflowType& type) {
     json value{{"name", type.lane.workflow_type},
                {"organization_id", type.lane.organization_id},
                {"enabled", type.enabled},
-               {"importance", subworkflows::name(type.importance)},
+               {"importance", domain::name(type.importance)},
                {"timeout_seconds", seconds_json(type.timeout)},
                {"max_runtime_seconds", seconds_json(type.max_runtime)},
                {"max_wait_seconds", seconds_json(type.max_wait)},
