@@ -2,9 +2,12 @@
 // What an execution asks of the resources; resource_manager answers it.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "domain/id.h"
+#include "domain/importance.h"
 #include "domain/lane.h"
 #include "domain/money.h"
 
@@ -28,6 +31,11 @@ struct Demand {
     std::vector<Need> needs;
     /// It has waited beyond its lane's max_wait: what it lacks is kept for it (protocol R16).
     bool starving = false;
+    /// What the start is expected to cost in all; unknown is not free: give the most that is likely.
+    MicroUsd cost = {};
+    std::optional<BatchId> batch = {};
+    Importance importance = Importance::normal;
+    int priority = 50;
 };
 
 }

@@ -5,7 +5,7 @@
 namespace impresario::domain {
 
 namespace {
-constexpr std::array<std::pair<GateKind, std::string_view>, 7> kNames{{
+constexpr std::array<std::pair<GateKind, std::string_view>, 8> kNames{{
     {GateKind::paused, "paused"},
     {GateKind::not_due, "not_due"},
     {GateKind::concurrency, "concurrency"},
@@ -13,6 +13,7 @@ constexpr std::array<std::pair<GateKind, std::string_view>, 7> kNames{{
     {GateKind::endpoint, "endpoint"},
     {GateKind::breaker, "breaker"},
     {GateKind::provider, "provider"},
+    {GateKind::budget, "budget"},
 }};
 }
 

@@ -21,6 +21,7 @@ enum class GateKind {
     endpoint,
     breaker,
     provider,
+    budget,
 };
 
 std::string_view name(GateKind kind);

@@ -39,6 +39,7 @@ struct Id {
 using ExecutionId = Id<struct ExecutionTag>;
 using AttemptId = Id<struct AttemptTag>;
 using BatchId = Id<struct BatchTag>;
+using BudgetId = Id<struct BudgetTag>;
 using EndpointId = Id<struct EndpointTag>;
 using LaneId = Id<struct LaneTag>;
 using NodeId = Id<struct NodeTag>;

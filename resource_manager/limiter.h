@@ -16,6 +16,7 @@
 #include "domain/gate.h"
 #include "domain/id.h"
 #include "domain/time.h"
+#include "resource_manager/budget_state.h"
 #include "resource_manager/meter.h"
 
 namespace impresario::resource_manager {
@@ -103,6 +104,28 @@ struct ProviderRate {
     std::int64_t asked(const domain::Demand& demand) const;
 };
 
-using Limiter = std::variant<Pause, Concurrency, KeyConcurrency, Endpoints, ProviderRate>;
+/// One budget. All that share it are held by a head that does not fit (protocol R15). A lane's own check needs the
+/// lane's importance in its demand.
+struct BudgetLimit {
+    static constexpr bool kWholeLane = true;
+    /// Borrowed from whoever made the snapshot.
+    const BudgetState* state = nullptr;
+    /// Granted since.
+    domain::MicroUsd taken;
+
+    std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
+    void take(const domain::Demand& demand, Granted&, domain::TimePoint);
+};
+
+/// Its step that lets what is of little priority wait: others of the lane may go.
+struct BudgetPriority {
+    static constexpr bool kWholeLane = false;
+    const BudgetState* state = nullptr;
+
+    std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
+    void take(const domain::Demand&, Granted&, domain::TimePoint) {}
+};
+
+using Limiter = std::variant<Pause, Concurrency, KeyConcurrency, Endpoints, ProviderRate, BudgetLimit, BudgetPriority>;
 
 }

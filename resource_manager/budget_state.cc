@@ -1,0 +1,117 @@
+#include "resource_manager/budget_state.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace impresario::resource_manager {
+
+using domain::MicroUsd;
+using domain::TimePoint;
+
+namespace {
+
+// 128 bits: a percentage or a rate of the largest amount.
+__extension__ using Wide = __int128;
+
+bool turns(WindowUnit unit) { return unit != WindowUnit::rolling && unit != WindowUnit::batch; }
+
+MicroUsd saturated(Wide amount) {
+    constexpr Wide kMost = std::numeric_limits<std::int64_t>::max();
+    return {static_cast<std::int64_t>(std::min(amount, kMost))};
+}
+
+}
+
+Balance& Balance::operator+=(const Balance& other) {
+    settled = settled + other.settled;
+    reserved = reserved + other.reserved;
+    suspense = suspense + other.suspense;
+    return *this;
+}
+
+Balance BudgetState::counted(TimePoint now) const {
+    Balance sum;
+    const auto current = window_at(budget.window, now);
+    for (const auto& each : windows) {
+        const bool counts = budget.window.unit == WindowUnit::rolling ? counts_until(budget.window, each.window) > now
+                                                                      : each.window == current;
+        if (counts) sum += each.balance;
+    }
+    return sum;
+}
+
+std::optional<TimePoint> BudgetState::turns_at(TimePoint now) const {
+    if (budget.window.unit == WindowUnit::batch) return std::nullopt;
+    return window_at(budget.window, now).end;
+}
+
+std::optional<TimePoint> BudgetState::falls_to(MicroUsd amount, TimePoint now) const {
+    if (counted(now).counted() <= amount) return now;
+    if (amount < MicroUsd{0}) return std::nullopt;
+    if (budget.window.unit != WindowUnit::rolling) return turns_at(now);
+    std::vector<TimePoint> steps;
+    for (const auto& each : windows)
+        if (const auto until = counts_until(budget.window, each.window); until > now) steps.push_back(until);
+    std::sort(steps.begin(), steps.end());
+    const auto fits =
+        std::find_if(steps.begin(), steps.end(), [&](TimePoint at) { return counted(at).counted() <= amount; });
+    if (fits == steps.end()) return std::nullopt;
+    return *fits;
+}
+
+const BudgetStep* BudgetState::on(BudgetAction action) const {
+    // The last: a later step says it more strictly.
+    for (std::size_t i = std::min(steps_on, budget.steps.size()); i-- > 0;)
+        if (budget.steps[i].action == action) return &budget.steps[i];
+    return nullptr;
+}
+
+MicroUsd most_below(MicroUsd limit, int percent) {
+    return saturated((static_cast<Wide>(limit.value) * percent + 99) / 100 - 1);
+}
+
+std::size_t steps_due(const BudgetState& state, TimePoint now) {
+    const auto& steps = state.budget.steps;
+    const Wide counted = static_cast<Wide>(state.counted(now).counted().value) * 100;
+    const Wide limit = state.budget.limit.value;
+    const bool turned = turns(state.budget.window.unit) && state.steps_window != window_at(state.budget.window, now);
+    std::size_t on = turned ? 0 : std::min(state.steps_on, steps.size());
+    while (on > 0 && counted < limit * steps[on - 1].undone_below_percent) --on;
+    while (on < steps.size() && counted >= limit * steps[on].at_percent) ++on;
+    return on;
+}
+
+bool move_steps(BudgetState& state, TimePoint now) {
+    const auto due = steps_due(state, now);
+    const bool changed = due != state.steps_on;
+    state.steps_on = due;
+    state.steps_window = window_at(state.budget.window, now);
+    return changed;
+}
+
+Thrift thrift(const BudgetState& state) {
+    Thrift asked;
+    if (const auto* step = state.on(BudgetAction::smaller_batches)) asked.batch_percent = step->batch_percent;
+    asked.cheaper_variant = state.on(BudgetAction::cheaper_variant) != nullptr;
+    return asked;
+}
+
+Forecast forecast(const BudgetState& state, TimePoint now) {
+    const auto balance = state.counted(now);
+    const MicroUsd counted = balance.counted();
+    Forecast result{counted, std::nullopt};
+    if (counted >= state.budget.limit) result.reached_at = now;
+    if (!turns(state.budget.window.unit)) return result;
+    const auto window = window_at(state.budget.window, now);
+    const auto length = (window.end - window.start).count();
+    const auto past = std::max((now - window.start).count(), length / 100);
+    const auto left = (window.end - now).count();
+    const Wide spent = (balance.settled + balance.suspense).value;
+    result.at_end = saturated(counted.value + spent * left / past);
+    if (result.reached_at || spent == 0) return result;
+    const Wide wait = (static_cast<Wide>(state.budget.limit.value - counted.value) * past + spent - 1) / spent;
+    if (wait < left) result.reached_at = now + domain::Duration{static_cast<std::int64_t>(wait)};
+    return result;
+}
+
+}
