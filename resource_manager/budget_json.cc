@@ -4,7 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "platform/definition_reader.h"
+#include "platform/definition_json.h"
 #include "platform/json_text.h"
 
 namespace impresario::resource_manager {
