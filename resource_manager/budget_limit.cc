@@ -91,9 +91,8 @@ std::optional<Gate> BudgetLimit::check(const Demand& demand, TimePoint now) cons
         if (auto gate = check_step(steps[i], *state, *share, taken, now)) return gate;
     }
 
-    if (!state->budget.hard) return std::nullopt;
+    if (state->allows(taken + *share, now)) return std::nullopt;
     const MicroUsd limit = state->budget.limit;
-    if (state->counted(now).counted() + taken + *share <= limit) return std::nullopt;
     auto gate = gate_of(*state, *share, taken, now);
     gate.detail += " and " + domain::decimal(*share) + " more asked";
     if (*share > limit) {

@@ -33,11 +33,26 @@ Balance BudgetState::counted(TimePoint now) const {
     Balance sum;
     const auto current = window_at(budget.window, now);
     for (const auto& each : windows) {
-        const bool counts = budget.window.unit == WindowUnit::rolling ? counts_until(budget.window, each.window) > now
-                                                                      : each.window == current;
+        const bool counts = budget.window.unit == WindowUnit::rolling
+                                ? counts_until(budget.window, each.window) > now
+                                : current.contains(each.window.start) ||
+                                      (current.start < each.window.end && each.window.end <= current.end);
         if (counts) sum += each.balance;
     }
     return sum;
+}
+
+bool BudgetState::allows(MicroUsd amount, TimePoint now) const {
+    return !budget.hard || counted(now).counted() + amount <= budget.limit;
+}
+
+void BudgetState::book(const BudgetWindow& window, const Balance& change) {
+    for (auto& each : windows)
+        if (each.window == window) {
+            each.balance += change;
+            return;
+        }
+    windows.push_back({window, change});
 }
 
 std::optional<TimePoint> BudgetState::turns_at(TimePoint now) const {

@@ -42,7 +42,12 @@ struct BudgetState {
     /// Somebody has approved going on until then.
     std::optional<domain::TimePoint> approved_until;
 
+    /// What counts now. Where the budget's window was changed, what was booked in the ones before counts as far as they
+    /// begin or end in the one of now.
     Balance counted(domain::TimePoint now) const;
+    /// Whether so much more may be granted now.
+    bool allows(domain::MicroUsd amount, domain::TimePoint now) const;
+    void book(const BudgetWindow& window, const Balance& change);
     /// When at most `amount` will count, if nothing else is booked; nullopt: never by itself.
     std::optional<domain::TimePoint> falls_to(domain::MicroUsd amount, domain::TimePoint now) const;
     /// When the window in which money is booked now ends; nullopt: with its batch.

@@ -1,0 +1,139 @@
+#include "resource_manager/ledger.h"
+
+#include <algorithm>
+#include <array>
+
+namespace impresario::resource_manager {
+
+using domain::MicroUsd;
+
+namespace {
+
+constexpr std::array<std::pair<MovementKind, std::string_view>, 6> kKinds{{
+    {MovementKind::reserve, "reserve"},
+    {MovementKind::top_up, "top_up"},
+    {MovementKind::suspend, "suspend"},
+    {MovementKind::settle, "settle"},
+    {MovementKind::release, "release"},
+    {MovementKind::correct, "correct"},
+}};
+
+/// Each part in the window where the attempt's money is, and each holding that no part speaks of with nothing asked.
+struct Place {
+    domain::BudgetId budget;
+    BudgetWindow window;
+    Balance held;
+    std::optional<MicroUsd> amount;
+};
+
+std::vector<Place> places(const AttemptAccount& account, const std::vector<Part>& parts) {
+    std::vector<Place> places;
+    // The last holding of a budget is the one that its money went to last.
+    for (const auto& holding : account.holdings()) {
+        const auto same = [&](const Place& place) { return place.budget == holding.budget; };
+        if (const auto known = std::find_if(places.begin(), places.end(), same); known != places.end())
+            places.erase(known);
+        places.push_back({holding.budget, holding.window, holding.balance, std::nullopt});
+    }
+    for (const auto& part : parts) {
+        const auto same = [&](const Place& place) { return place.budget == part.budget; };
+        const auto known = std::find_if(places.begin(), places.end(), same);
+        if (known != places.end()) {
+            known->amount = part.amount;
+        } else {
+            places.push_back({part.budget, part.window, {}, part.amount});
+        }
+    }
+    return places;
+}
+
+MicroUsd minus(MicroUsd amount) { return MicroUsd{0} - amount; }
+
+LedgerEntry entry(const Place& place, Balance change) {
+    return {place.budget, place.window, minus(change.settled + change.reserved + change.suspense), change};
+}
+
+/// What the place's balance changes by; nullopt: not at all, and nothing is worth an entry.
+std::optional<Balance> change(MovementKind kind, const Place& place) {
+    const auto& held = place.held;
+    const MicroUsd waiting = held.reserved + held.suspense;
+    Balance moved;
+    switch (kind) {
+        case MovementKind::reserve:
+            // Free things too: what they turn out to cost belongs to this window.
+            if (!place.amount) return std::nullopt;
+            moved.reserved = *place.amount;
+            return moved;
+        case MovementKind::top_up:
+            moved.reserved = std::max(MicroUsd{0}, place.amount.value_or(MicroUsd{0}) - waiting);
+            break;
+        case MovementKind::suspend:
+            moved.reserved = minus(held.reserved);
+            moved.suspense = held.reserved;
+            break;
+        case MovementKind::release:
+            moved.reserved = minus(held.reserved);
+            moved.suspense = minus(held.suspense);
+            break;
+        case MovementKind::settle:
+        case MovementKind::correct:
+            moved.reserved = minus(held.reserved);
+            moved.suspense = minus(held.suspense);
+            moved.settled = place.amount.value_or(MicroUsd{0}) - held.settled;
+            break;
+    }
+    if (moved == Balance{}) return std::nullopt;
+    return moved;
+}
+
+}
+
+std::string_view name(MovementKind kind) { return kKinds[static_cast<std::size_t>(kind)].second; }
+
+std::optional<MovementKind> parse_movement_kind(std::string_view text) {
+    for (const auto& [kind, known] : kKinds)
+        if (known == text) return kind;
+    return std::nullopt;
+}
+
+bool AttemptAccount::has(MovementKind kind, int ordinal) const {
+    return std::find(booked_.begin(), booked_.end(), std::pair{kind, ordinal}) != booked_.end();
+}
+
+void AttemptAccount::book(MovementKind kind, int ordinal, const LedgerEntry& entry) {
+    if (!has(kind, ordinal)) booked_.emplace_back(kind, ordinal);
+    const auto same = [&](const Holding& holding) {
+        return holding.budget == entry.budget && holding.window == entry.window;
+    };
+    auto holding = std::find_if(holdings_.begin(), holdings_.end(), same);
+    if (holding == holdings_.end()) holding = holdings_.insert(holdings_.end(), {entry.budget, entry.window, {}});
+    holding->balance += entry.change;
+    // What was reserved last is where later movements go.
+    if (kind == MovementKind::reserve) std::rotate(holding, holding + 1, holdings_.end());
+}
+
+std::vector<Part> parts(const std::vector<BudgetState>& budgets, const domain::Demand& demand, domain::TimePoint at) {
+    std::vector<Part> parts;
+    for (const auto& each : budgets)
+        if (const auto share = each.budget.scope.share(demand))
+            parts.push_back({each.budget.id, window_at(each.budget.window, at), *share});
+    return parts;
+}
+
+std::vector<LedgerEntry> entries_of(const Movement& movement, const AttemptAccount& account,
+                                    const std::vector<Part>& parts) {
+    std::vector<LedgerEntry> entries;
+    if (account.has(movement.kind, movement.ordinal)) return entries;
+    if (movement.kind == MovementKind::reserve) {
+        for (const auto& part : parts) {
+            const Place place{part.budget, part.window, {}, part.amount};
+            entries.push_back(entry(place, *change(movement.kind, place)));
+        }
+        return entries;
+    }
+    for (const auto& place : places(account, parts))
+        if (const auto moved = change(movement.kind, place)) entries.push_back(entry(place, *moved));
+    return entries;
+}
+
+}

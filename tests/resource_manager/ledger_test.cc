@@ -1,0 +1,159 @@
+#include "resource_manager/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+namespace impresario::resource_manager {
+namespace {
+
+using domain::MicroUsd;
+using domain::TimePoint;
+
+const TimePoint kNow = *domain::parse_time("2026-11-28T12:00:00Z");
+const BudgetWindow kToday = window_at({}, kNow);
+const BudgetWindow kTomorrow = window_at({}, kToday.end);
+
+domain::BudgetId budget(int n) {
+    domain::BudgetId id;
+    id.value[15] = static_cast<std::uint8_t>(n);
+    return id;
+}
+Part part(int n, std::int64_t amount, const BudgetWindow& window = kToday) { return {budget(n), window, {amount}}; }
+
+/// One attempt: books what is asked and checks each entry.
+struct Story {
+    AttemptAccount account;
+    std::map<std::pair<domain::BudgetId, BudgetWindow>, Balance> balances;
+
+    std::size_t move(MovementKind kind, int ordinal, const std::vector<Part>& parts) {
+        Movement movement;
+        movement.kind = kind;
+        movement.ordinal = ordinal;
+        const auto entries = entries_of(movement, account, parts);
+        for (const auto& entry : entries) {
+            EXPECT_EQ(entry.available + entry.change.counted(), MicroUsd{0}) << "double entry";
+            account.book(kind, ordinal, entry);
+            balances[{entry.budget, entry.window}] += entry.change;
+        }
+        return entries.size();
+    }
+    Balance at(int n, const BudgetWindow& window = kToday) { return balances[{budget(n), window}]; }
+};
+
+TEST(Ledger, TheTruthReplacesWhatWasReserved) {
+    Story story;
+    EXPECT_EQ(story.move(MovementKind::reserve, 1, {part(1, 100), part(2, 40)}), 2U);
+    EXPECT_EQ(story.at(1), (Balance{{}, {100}, {}}));
+    EXPECT_EQ(story.move(MovementKind::settle, 0, {part(1, 130), part(2, 10)}), 2U);
+    EXPECT_EQ(story.at(1), (Balance{{130}, {}, {}})) << "more than was reserved is booked in full";
+    EXPECT_EQ(story.at(2), (Balance{{10}, {}, {}}));
+}
+
+TEST(Ledger, WhatWasReservedTodaySettlesToday) {
+    Story story;
+    story.move(MovementKind::reserve, 1, {part(1, 100), part(2, 0)});
+    story.move(MovementKind::settle, 0, {part(1, 90, kTomorrow), part(2, 7, kTomorrow), part(3, 5, kTomorrow)});
+    EXPECT_EQ(story.at(1), (Balance{{90}, {}, {}}));
+    EXPECT_EQ(story.at(2), (Balance{{7}, {}, {}})) << "what seemed free has a window too";
+    EXPECT_EQ(story.at(3, kTomorrow), (Balance{{5}, {}, {}})) << "nothing was reserved of it";
+    story.move(MovementKind::correct, 1, {part(1, 120, kTomorrow), part(2, 7, kTomorrow), part(3, 2, kTomorrow)});
+    EXPECT_EQ(story.at(1), (Balance{{120}, {}, {}}));
+    EXPECT_EQ(story.at(3, kTomorrow), (Balance{{2}, {}, {}}));
+    EXPECT_EQ(story.at(1, kTomorrow), Balance{});
+}
+
+TEST(Ledger, TheSameMovementIsBookedOnce) {
+    Story story;
+    for (int i = 0; i < 3; ++i) story.move(MovementKind::reserve, 1, {part(1, 100)});
+    EXPECT_EQ(story.at(1), (Balance{{}, {100}, {}}));
+    for (int i = 0; i < 3; ++i) story.move(MovementKind::settle, 0, {part(1, 80 + i)});
+    EXPECT_EQ(story.at(1), (Balance{{80}, {}, {}}));
+}
+
+TEST(Ledger, UnknownMoneyIsKeptApartUntilItIsKnown) {
+    Story story;
+    story.move(MovementKind::reserve, 1, {part(1, 100)});
+    story.move(MovementKind::suspend, 1, {});
+    EXPECT_EQ(story.at(1), (Balance{{}, {}, {100}}));
+    EXPECT_EQ(story.at(1).counted(), MicroUsd{100}) << "it still counts";
+    story.move(MovementKind::settle, 0, {part(1, 60)});
+    EXPECT_EQ(story.at(1), (Balance{{60}, {}, {}}));
+}
+
+TEST(Ledger, WhatIsReleasedMayBeReservedAnewInALaterWindow) {
+    Story story;
+    story.move(MovementKind::reserve, 1, {part(1, 100)});
+    story.move(MovementKind::release, 1, {});
+    EXPECT_EQ(story.at(1), Balance{});
+    story.move(MovementKind::reserve, 2, {part(1, 100, kTomorrow)});
+    story.move(MovementKind::settle, 0, {part(1, 70, kToday)});
+    EXPECT_EQ(story.at(1), Balance{});
+    EXPECT_EQ(story.at(1, kTomorrow), (Balance{{70}, {}, {}}));
+}
+
+TEST(Ledger, ATopUpRaisesWhatIsHeldToWhatWasSpent) {
+    Story story;
+    story.move(MovementKind::reserve, 1, {part(1, 100)});
+    EXPECT_EQ(story.move(MovementKind::top_up, 1, {part(1, 80)}), 0U) << "still within what was reserved";
+    story.move(MovementKind::top_up, 2, {part(1, 150)});
+    EXPECT_EQ(story.at(1), (Balance{{}, {150}, {}}));
+    story.move(MovementKind::settle, 0, {part(1, 149)});
+    EXPECT_EQ(story.at(1), (Balance{{149}, {}, {}}));
+}
+
+TEST(Ledger, ABudgetThatNothingWasSpentOfGetsItsMoneyBack) {
+    Story story;
+    story.move(MovementKind::reserve, 1, {part(1, 100), part(2, 50)});
+    story.move(MovementKind::settle, 0, {part(1, 20)});
+    EXPECT_EQ(story.at(2), Balance{});
+}
+
+TEST(Ledger, PartsAreWhatFallsOnEachBudget) {
+    std::vector<BudgetState> budgets(3);
+    for (int i = 0; i < 3; ++i) budgets[static_cast<std::size_t>(i)].budget.id = budget(i);
+    budgets[1].budget.scope.provider = "gemini";
+    budgets[2].budget.scope.provider = "openai";
+    domain::Demand demand;
+    demand.cost = {100};
+    demand.needs = {{"gemini", 1, 0, 0, {30}}};
+    const auto found = parts(budgets, demand, kNow);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].amount, MicroUsd{100});
+    EXPECT_EQ(found[1].amount, MicroUsd{30});
+    EXPECT_EQ(found[1].window, kToday);
+}
+
+// Whatever happens in whatever order, twice or not: nothing is ever below zero, and what an end leaves behind is only
+// what was settled.
+TEST(Ledger, NoOrderOfMovementsLosesOrInventsMoney) {
+    const unsigned seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    for (int round = 0; round < 2000; ++round) {
+        Story story;
+        for (int i = 0; i < 12; ++i) {
+            std::vector<Part> parts;
+            for (int b = 1; b <= 3; ++b)
+                if (random() % 3)
+                    parts.push_back(
+                        part(b, static_cast<std::int64_t>(random() % 100), random() % 2 ? kToday : kTomorrow));
+            const auto kind = static_cast<MovementKind>(random() % 6);
+            story.move(kind, static_cast<int>(random() % 4), parts);
+            for (const auto& [place, balance] : story.balances) {
+                ASSERT_GE(balance.settled, MicroUsd{0});
+                ASSERT_GE(balance.reserved, MicroUsd{0});
+                ASSERT_GE(balance.suspense, MicroUsd{0});
+            }
+        }
+        story.move(MovementKind::settle, 99, {part(1, 5), part(2, 6), part(3, 7)});
+        MicroUsd settled;
+        for (const auto& [place, balance] : story.balances) settled = settled + balance.settled;
+        for (const auto& holding : story.account.holdings())
+            ASSERT_EQ(story.balances.at({holding.budget, holding.window}), holding.balance);
+    }
+}
+
+}
+}
