@@ -150,6 +150,26 @@ json steps_tree(const std::vector<BudgetStep>& steps) {
 
 json text_or_null(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 
+json definition_tree(const Budget& budget) {
+    json scope{{"organization_id", text_or_null(budget.scope.organization_id)},
+               {"provider", text_or_null(budget.scope.provider)},
+               {"workflow_type", text_or_null(budget.scope.workflow_type)},
+               {"batch_id", nullptr}};
+    if (budget.scope.batch) scope["batch_id"] = budget.scope.batch->text();
+    const auto& rule = budget.window;
+    json window{{"unit", name(rule.unit)}, {"time_zone", rule.zone}};
+    if (rule.unit == WindowUnit::rolling) {
+        window["hours"] = rule.hours;
+    } else if (rule.unit != WindowUnit::batch) {
+        window["reset_hour"] = rule.reset_hour;
+    }
+    if (rule.unit == WindowUnit::week)
+        window["first_weekday"] = kWeekdays[static_cast<std::size_t>(rule.first_weekday - 1)];
+    return {{"name", budget.name},         {"scope", std::move(scope)},
+            {"window", std::move(window)}, {"limit_usd", domain::decimal(budget.limit)},
+            {"hard", budget.hard},         {"steps", steps_tree(budget.steps)}};
+}
+
 }
 
 domain::Result<Budget, DefinitionFaults> parse_budget(std::string_view text, const domain::BudgetId& id,
@@ -190,32 +210,15 @@ domain::Result<Budget, DefinitionFaults> parse_budget(std::string_view text, con
     return budget;
 }
 
+std::string definition_json(const Budget& budget) { return definition_tree(budget).dump(); }
+
 std::string budget_json(const Budget& budget) {
-    json scope{{"organization_id", text_or_null(budget.scope.organization_id)},
-               {"provider", text_or_null(budget.scope.provider)},
-               {"workflow_type", text_or_null(budget.scope.workflow_type)},
-               {"batch_id", nullptr}};
-    if (budget.scope.batch) scope["batch_id"] = budget.scope.batch->text();
-    const auto& rule = budget.window;
-    json window{{"unit", name(rule.unit)}, {"time_zone", rule.zone}};
-    if (rule.unit == WindowUnit::rolling) {
-        window["hours"] = rule.hours;
-    } else if (rule.unit != WindowUnit::batch) {
-        window["reset_hour"] = rule.reset_hour;
-    }
-    if (rule.unit == WindowUnit::week)
-        window["first_weekday"] = kWeekdays[static_cast<std::size_t>(rule.first_weekday - 1)];
-    const json all{{"budget_id", budget.id.text()},
-                   {"name", budget.name},
-                   {"scope", std::move(scope)},
-                   {"window", std::move(window)},
-                   {"limit_usd", domain::decimal(budget.limit)},
-                   {"hard", budget.hard},
-                   {"steps", steps_tree(budget.steps)},
-                   {"version", budget.version},
-                   {"updated_at", domain::rfc3339(budget.updated_at)},
-                   {"updated_by", budget.updated_by},
-                   {"reason", budget.reason}};
+    json all = definition_tree(budget);
+    all["budget_id"] = budget.id.text();
+    all["version"] = budget.version;
+    all["updated_at"] = domain::rfc3339(budget.updated_at);
+    all["updated_by"] = budget.updated_by;
+    all["reason"] = budget.reason;
     return all.dump();
 }
 

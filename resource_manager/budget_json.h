@@ -19,6 +19,9 @@ domain::Result<Budget, domain::DefinitionFaults> parse_budget(std::string_view j
 /// What parse_budget reads, with id, version and who changed it when and why.
 std::string budget_json(const Budget& budget);
 
+/// What parse_budget reads and nothing else: as its history keeps it.
+std::string definition_json(const Budget& budget);
+
 /// The steps alone, as they are stored.
 std::string steps_json(const std::vector<BudgetStep>& steps);
 /// What was stored by steps_json. A step of a newer hub that this one cannot read pauses what is not critical.

@@ -1,0 +1,45 @@
+#pragma once
+// Budgets in the database. Borrows a transaction. Stateless; any thread.
+
+#include <string>
+#include <vector>
+
+#include "platform/sql.h"
+#include "resource_manager/budget_state.h"
+
+namespace impresario::resource_manager {
+
+class BudgetStore {
+  public:
+    /// Those that grant, by id, with what may still count at `now`.
+    std::vector<BudgetState> load(platform::Tx& tx, domain::TimePoint now) const;
+
+    /// Makes or changes one; `updated_by` and `reason` go to its history. Returns its new version, nullopt where it was
+    /// retired. Throws StatementRefused (23505) when another of the organization has the name.
+    std::optional<int> put(platform::Tx& tx, const Budget& budget) const;
+    /// It grants nothing more and limits nothing; what it holds is settled. False when there is none.
+    bool retire(platform::Tx& tx, const domain::BudgetId& id, const std::string& by, const std::string& reason) const;
+
+    struct Version {
+        int version = 0;
+        /// JSON; empty: it was retired.
+        std::string definition;
+        domain::TimePoint at;
+        std::string by;
+        std::string reason;
+    };
+    /// Latest first, at most 100.
+    std::vector<Version> versions(platform::Tx& tx, const domain::BudgetId& id) const;
+
+    /// Which steps are on, so that the next scheduler goes on from there.
+    void remember_steps(platform::Tx& tx, const std::vector<BudgetState>& states) const;
+    /// ask_human is answered: go on until then. False when there is none.
+    bool approve(platform::Tx& tx, const domain::BudgetId& id, domain::TimePoint until, const std::string& by) const;
+};
+
+/// A row of sql/budget_columns.inc.
+BudgetState read_budget(platform::RowReader& row);
+/// Puts rows of sql/balance_columns.inc to their budgets; those of none are passed over.
+void read_balances(const platform::Rows& rows, std::vector<BudgetState>& states);
+
+}

@@ -1,0 +1,1 @@
+select budget_id from budgets order by budget_id for no key update

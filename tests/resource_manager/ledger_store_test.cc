@@ -1,0 +1,423 @@
+// The ledger on a real PostgreSQL.
+#include "resource_manager/ledger_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "platform/database.h"
+#include "platform/id_source.h"
+#include "resource_manager/budget_json.h"
+#include "resource_manager/budget_store.h"
+#include "tests/support/database.h"
+
+namespace impresario::resource_manager {
+namespace {
+
+using domain::MicroUsd;
+using domain::TimePoint;
+using platform::Connection;
+using platform::Tx;
+using std::chrono::hours;
+using std::chrono::minutes;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+const TimePoint kNow = *domain::parse_time("2026-11-28T12:00:00Z");
+constexpr std::int64_t kUsd = 1'000'000;
+
+class LedgerTest : public ::testing::Test {
+  protected:
+    LedgerTest() { settings_.url = database_.url(); }
+
+    std::unique_ptr<Connection> session() const { return std::make_unique<Connection>(settings_, nullptr); }
+
+    /// A hard budget of the organization, without steps.
+    Budget budget(const std::string& name, std::int64_t dollars, const WindowRule& window = {}) {
+        Budget made;
+        made.id = ids_.make<domain::BudgetId>(kNow);
+        made.name = name;
+        made.scope.organization_id = "default";
+        made.window = window;
+        made.limit = {dollars * kUsd};
+        made.steps.clear();
+        made.updated_by = "ann";
+        made.reason = "a test";
+        return made;
+    }
+    Budget put(const Budget& made) {
+        database_.transact([&](Tx& tx) { EXPECT_TRUE(BudgetStore().put(tx, made)); });
+        return made;
+    }
+    Movement movement(MovementKind kind, const domain::AttemptId& attempt, std::int64_t cost, int ordinal = 0) {
+        Movement made;
+        made.kind = kind;
+        made.attempt = attempt;
+        made.execution = {attempt.value};
+        made.ordinal = ordinal;
+        made.demand.lane = {"default", "content_pipeline"};
+        made.demand.cost = {cost};
+        return made;
+    }
+    domain::AttemptId attempt() { return ids_.make<domain::AttemptId>(kNow); }
+
+    bool reserve(const domain::AttemptId& id, std::int64_t cost, TimePoint now = kNow, int ordinal = 1) {
+        std::vector<std::size_t> dropped;
+        database_.transact([&](Tx& tx) {
+            dropped = LedgerStore().reserve(tx, {movement(MovementKind::reserve, id, cost, ordinal)}, now);
+        });
+        return dropped.empty();
+    }
+    void record(const Movement& made, TimePoint pinned_at = kNow) {
+        database_.transact([&](Tx& tx) { LedgerStore().record(tx, {{made, pinned_at}}); });
+    }
+    BudgetState state(const Budget& of, TimePoint now = kNow) {
+        std::vector<BudgetState> states;
+        database_.transact([&](Tx& tx) { states = BudgetStore().load(tx, now); });
+        for (auto& each : states)
+            if (each.budget.id == of.id) return each;
+        ADD_FAILURE() << "no budget " << of.name;
+        return {};
+    }
+    Balance balance(const Budget& of, TimePoint now = kNow) { return state(of, now).counted(now); }
+    std::vector<LedgerStore::Mismatch> mismatches() {
+        std::vector<LedgerStore::Mismatch> found;
+        database_.transact([&](Tx& tx) { found = LedgerStore().mismatches(tx); });
+        return found;
+    }
+
+    testing::TestDatabase database_;
+    platform::DatabaseSettings settings_;
+    platform::IdSource ids_;
+};
+
+TEST_F(LedgerTest, BudgetsComeBackAsTheyWerePut) {
+    auto week = budget("week", 5, {WindowUnit::week, "Europe/Berlin", 6, 7});
+    week.scope = {"", "gemini", "seo_monitor", ids_.make<domain::BatchId>(kNow)};
+    week.hard = false;
+    week.steps = {{50, 40, BudgetAction::off_peak_hours, true, 50, 50, 20, 5}, {99, 90, BudgetAction::stop}};
+    put(week);
+    const auto rolling = put(budget("rolling", 7, {WindowUnit::rolling, "UTC", 0, 1, 5}));
+    const auto back = state(week).budget;
+    EXPECT_EQ(definition_json(back), definition_json(week));
+    EXPECT_EQ(back.updated_by, "ann");
+    EXPECT_EQ(back.reason, "a test");
+    EXPECT_EQ(state(rolling).budget.window, rolling.window);
+}
+
+TEST_F(LedgerTest, EveryVersionOfABudgetIsKept) {
+    auto daily = put(budget("daily", 5));
+    daily.limit = {6 * kUsd};
+    daily.reason = "more";
+    database_.transact([&](Tx& tx) {
+        EXPECT_EQ(BudgetStore().put(tx, daily), 2);
+        EXPECT_TRUE(BudgetStore().retire(tx, daily.id, "bob", "over"));
+        EXPECT_FALSE(BudgetStore().retire(tx, daily.id, "bob", "again"));
+        EXPECT_EQ(BudgetStore().put(tx, daily), std::nullopt) << "it is retired";
+        const auto versions = BudgetStore().versions(tx, daily.id);
+        ASSERT_EQ(versions.size(), 3U);
+        EXPECT_EQ(versions[0].definition, "");
+        EXPECT_EQ(versions[0].by, "bob");
+        EXPECT_NE(versions[1].definition.find("6.000000"), std::string::npos);
+        EXPECT_EQ(versions[1].reason, "more");
+        EXPECT_NE(versions[2].definition.find("5.000000"), std::string::npos);
+        EXPECT_THAT(BudgetStore().load(tx, kNow), IsEmpty());
+    });
+    put(budget("daily", 9));
+    EXPECT_THROW(database_.transact([&](Tx& tx) { BudgetStore().put(tx, budget("daily", 1)); }),
+                 platform::StatementRefused);
+}
+
+TEST_F(LedgerTest, StepsAndApprovalsAreRemembered) {
+    const auto daily = put(budget("daily", 5));
+    auto standing = state(daily);
+    standing.steps_on = 2;
+    standing.steps_window = window_at({}, kNow);
+    database_.transact([&](Tx& tx) {
+        BudgetStore().remember_steps(tx, {standing});
+        EXPECT_TRUE(BudgetStore().approve(tx, daily.id, kNow + hours{1}, "ann"));
+    });
+    EXPECT_EQ(state(daily).steps_on, 2U);
+    EXPECT_EQ(state(daily).steps_window, standing.steps_window);
+    EXPECT_EQ(state(daily).approved_until, kNow + hours{1});
+}
+
+TEST_F(LedgerTest, ReservesUpToTheLimitAndDropsTheRest) {
+    const auto daily = put(budget("daily", 100));
+    std::vector<Movement> reservations;
+    for (const std::int64_t dollars : {60, 50, 30, 11, 10})
+        reservations.push_back(movement(MovementKind::reserve, attempt(), dollars * kUsd, 1));
+    database_.transact([&](Tx& tx) {
+        EXPECT_THAT(LedgerStore().reserve(tx, reservations, kNow), ElementsAre(1U, 3U));
+        EXPECT_THAT(LedgerStore().reserve(tx, reservations, kNow), ElementsAre(1U, 3U)) << "what is booked stays";
+    });
+    EXPECT_EQ(balance(daily), (Balance{{}, {100 * kUsd}, {}}));
+    EXPECT_EQ(database_.value("select count(*) from ledger_entries"), "3");
+    EXPECT_THAT(mismatches(), IsEmpty());
+}
+
+TEST_F(LedgerTest, AllBudgetsOrNone) {
+    const auto wide = put(budget("wide", 100));
+    auto of_type = budget("narrow", 10);
+    of_type.scope.workflow_type = "content_pipeline";
+    const auto narrow = put(of_type);
+    auto soft = budget("soft", 1);
+    soft.hard = false;
+    put(soft);
+    auto elsewhere = budget("elsewhere", 1);
+    elsewhere.scope.workflow_type = "seo_monitor";
+    put(elsewhere);
+    EXPECT_TRUE(reserve(attempt(), 9 * kUsd));
+    EXPECT_FALSE(reserve(attempt(), 2 * kUsd));
+    EXPECT_EQ(balance(wide).reserved, MicroUsd{9 * kUsd});
+    EXPECT_EQ(balance(narrow).reserved, MicroUsd{9 * kUsd});
+    EXPECT_EQ(balance(soft).reserved, MicroUsd{9 * kUsd});
+    EXPECT_EQ(balance(elsewhere), Balance{});
+}
+
+TEST_F(LedgerTest, AMovementTwiceIsBookedOnce) {
+    const auto daily = put(budget("daily", 100));
+    const auto id = attempt();
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(reserve(id, 100 * kUsd)) << "the second does not count the first again";
+    EXPECT_EQ(balance(daily).reserved, MicroUsd{100 * kUsd});
+    for (int i = 0; i < 3; ++i) record(movement(MovementKind::suspend, id, 0, 1));
+    EXPECT_EQ(balance(daily), (Balance{{}, {}, {100 * kUsd}}));
+    for (int i = 0; i < 3; ++i) record(movement(MovementKind::settle, id, 70 * kUsd + i));
+    EXPECT_EQ(balance(daily), (Balance{{70 * kUsd}, {}, {}}));
+    database_.transact([&](Tx& tx) {
+        // Twice in one call, too.
+        const LedgerStore::Recorded correction{movement(MovementKind::correct, id, 75 * kUsd, 1), kNow};
+        LedgerStore().record(tx, {correction, correction});
+    });
+    EXPECT_EQ(balance(daily), (Balance{{75 * kUsd}, {}, {}}));
+    EXPECT_EQ(database_.value("select count(*) from ledger_entries"), "4");
+    EXPECT_THAT(mismatches(), IsEmpty());
+}
+
+TEST_F(LedgerTest, LateMoneyLandsInTheWindowThatItWasReservedIn) {
+    const auto daily = put(budget("daily", 100));
+    const auto tomorrow = kNow + hours{24};
+    const auto id = attempt();
+    EXPECT_TRUE(reserve(id, 10 * kUsd));
+    auto estimated = movement(MovementKind::settle, id, 10 * kUsd);
+    estimated.estimated = true;
+    record(estimated, tomorrow);
+    record(movement(MovementKind::correct, id, 95 * kUsd, 1), tomorrow);
+    EXPECT_EQ(balance(daily), (Balance{{95 * kUsd}, {}, {}}));
+    EXPECT_EQ(balance(daily, tomorrow), Balance{});
+    EXPECT_TRUE(reserve(attempt(), 100 * kUsd, tomorrow));
+    EXPECT_EQ(database_.value("select count(*) from ledger_entries where estimated"), "1");
+}
+
+TEST_F(LedgerTest, AnOverrunIsRecordedInFullAndClosesAdmission) {
+    const auto daily = put(budget("daily", 100));
+    const auto id = attempt();
+    EXPECT_TRUE(reserve(id, 10 * kUsd));
+    record(movement(MovementKind::settle, id, 150 * kUsd));
+    EXPECT_EQ(balance(daily).settled, MicroUsd{150 * kUsd});
+    EXPECT_FALSE(reserve(attempt(), 1));
+    EXPECT_FALSE(reserve(attempt(), 0)) << "nothing more on money that is spent already";
+    EXPECT_TRUE(reserve(attempt(), 1, kNow + hours{12})) << "until the window turns";
+}
+
+TEST_F(LedgerTest, SumsBeyondAnyAmountAreBooked) {
+    const auto daily = put(budget("daily", 100));
+    for (int i = 0; i < 12; ++i) record(movement(MovementKind::settle, attempt(), domain::kMostMoney.value));
+    EXPECT_EQ(balance(daily).settled.value, std::numeric_limits<std::int64_t>::max());
+    EXPECT_EQ(database_.value("select settled from budget_balances"), "11999999999999999988");
+    EXPECT_THAT(mismatches(), IsEmpty());
+}
+
+TEST_F(LedgerTest, ARetiredBudgetIsSettledAndLimitsNothing) {
+    const auto daily = put(budget("daily", 100));
+    const auto id = attempt();
+    EXPECT_TRUE(reserve(id, 90 * kUsd));
+    database_.transact([&](Tx& tx) { BudgetStore().retire(tx, daily.id, "ann", ""); });
+    EXPECT_TRUE(reserve(attempt(), 90 * kUsd));
+    record(movement(MovementKind::settle, id, 0));
+    EXPECT_EQ(database_.value("select settled, reserved from budget_balances"), "0");
+    EXPECT_EQ(database_.value("select reserved from budget_balances"), "0");
+    EXPECT_THAT(mismatches(), IsEmpty());
+}
+
+TEST_F(LedgerTest, AWindowThatWasChangedStillCountsWhatIsInIt) {
+    auto daily = put(budget("daily", 100));
+    EXPECT_TRUE(reserve(attempt(), 60 * kUsd, kNow - hours{24}));
+    EXPECT_TRUE(reserve(attempt(), 30 * kUsd));
+    daily.window.unit = WindowUnit::month;
+    put(daily);
+    EXPECT_EQ(balance(daily).reserved, MicroUsd{90 * kUsd});
+    EXPECT_FALSE(reserve(attempt(), 11 * kUsd));
+    EXPECT_TRUE(reserve(attempt(), 10 * kUsd));
+}
+
+TEST_F(LedgerTest, EntriesAreOnlyAppended) {
+    put(budget("daily", 100));
+    EXPECT_TRUE(reserve(attempt(), kUsd));
+    for (const auto* change :
+         {"update ledger_entries set settled = 0", "delete from ledger_entries", "truncate ledger_entries"})
+        EXPECT_THROW(database_.run(change), platform::StatementRefused) << change;
+    EXPECT_THROW(
+        database_.run("insert into ledger_entries (attempt_id, movement, ordinal, budget_id, execution_id, "
+                      "window_start, window_end, available, reserved, suspense, settled) select "
+                      "gen_random_uuid(), 'reserve', 0, budget_id, execution_id, window_start, window_end, -5, "
+                      "4, 0, 0 from ledger_entries"),
+        platform::StatementRefused)
+        << "the four sum to zero";
+}
+
+TEST_F(LedgerTest, WrongBalancesAreFoundAndRepairedFromTheEntries) {
+    const auto daily = put(budget("daily", 100));
+    const auto other = put(budget("other", 100));
+    EXPECT_TRUE(reserve(attempt(), 5 * kUsd));
+    EXPECT_THAT(mismatches(), IsEmpty());
+    database_.run("update budget_balances set reserved = 7 where budget_id = '" + daily.id.text() + "'");
+    database_.run("delete from budget_balances where budget_id = '" + other.id.text() + "'");
+    database_.run("insert into budget_balances values ('" + daily.id.text() +
+                  "', '2020-01-01T00:00:00Z', '2020-01-02T00:00:00Z', 3, 0, 0)");
+    const auto found = mismatches();
+    ASSERT_EQ(found.size(), 3U);
+    EXPECT_EQ(found[0].entries, "0, 0, 0");
+    EXPECT_EQ(found[0].balance, "3, 0, 0");
+    EXPECT_EQ(found[1].entries, "0, 5000000, 0");
+    EXPECT_EQ(found[1].balance, "0, 7, 0");
+    EXPECT_EQ(found[2].budget, other.id);
+    EXPECT_EQ(found[2].balance, "");
+    database_.transact([&](Tx& tx) { EXPECT_EQ(LedgerStore().repair(tx), 3U); });
+    EXPECT_THAT(mismatches(), IsEmpty());
+    EXPECT_EQ(balance(daily).reserved, MicroUsd{5 * kUsd});
+    EXPECT_EQ(balance(other).reserved, MicroUsd{5 * kUsd});
+    database_.transact([&](Tx& tx) { EXPECT_EQ(LedgerStore().repair(tx), 0U); });
+}
+
+// Four sessions in each other's way, each transaction committed by itself. Of a rolling window each books in another
+// slice.
+TEST_F(LedgerTest, SeveralAtOnceNeverPassAHardLimit) {
+    for (const auto& rule : {WindowRule{}, WindowRule{WindowUnit::rolling, "UTC", 0, 1, 5}}) {
+        const auto limited = put(budget("limited", 100, rule));
+        std::atomic<int> granted = 0;
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 4; ++i)
+            threads.emplace_back([&, i] {
+                const auto connection = session();
+                for (int n = 0; n < 40; ++n)
+                    connection->transact([&](Tx& tx) {
+                        const auto one = movement(MovementKind::reserve, attempt(), kUsd, 1);
+                        if (LedgerStore().reserve(tx, {one}, kNow + i * minutes{5}).empty()) ++granted;
+                    });
+            });
+        for (auto& thread : threads) thread.join();
+        EXPECT_EQ(granted, 100);
+        EXPECT_EQ(balance(limited, kNow + minutes{20}).reserved, MicroUsd{100 * kUsd});
+        EXPECT_THAT(mismatches(), IsEmpty());
+        database_.transact([&](Tx& tx) { BudgetStore().retire(tx, limited.id, "", ""); });
+    }
+}
+
+TEST_F(LedgerTest, WhatAnotherNodeSettlesMeanwhileCounts) {
+    put(budget("daily", 100));
+    const auto id = attempt();
+    EXPECT_TRUE(reserve(id, 10 * kUsd));
+    const auto other = session();
+    std::vector<std::size_t> dropped;
+    std::thread waiting;
+    database_.transact([&](Tx& tx) {
+        LedgerStore().record(tx, {{movement(MovementKind::settle, id, 95 * kUsd), kNow}});
+        // What was sent has been run, its locks are held.
+        tx.run("select 1");
+        waiting = std::thread([&] {
+            other->transact([&](Tx& theirs) {
+                dropped =
+                    LedgerStore().reserve(theirs, {movement(MovementKind::reserve, attempt(), 10 * kUsd, 1)}, kNow);
+            });
+        });
+        // The other waits for the budget before this commits.
+        for (int i = 0; i < 3000; ++i) {
+            if (database_.value("select count(*) from pg_locks where not granted") != "0") break;
+            std::this_thread::sleep_for(std::chrono::milliseconds{10});
+        }
+    });
+    waiting.join();
+    EXPECT_THAT(dropped, ElementsAre(0U)) << "it saw the overrun that it waited for";
+}
+
+// Random lives of attempts over several budgets, in several sessions: the balances are the sums of the entries, and no
+// reservation is left of what has ended.
+TEST_F(LedgerTest, BalancesAreTheSumsOfEntriesWhateverHappens) {
+    const unsigned seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    put(budget("daily", 400));
+    put(budget("rolling", 500, {WindowUnit::rolling, "UTC", 0, 1, 3}));
+    auto gemini = budget("gemini", 300, {WindowUnit::week, "America/New_York", 6, 3});
+    gemini.scope.provider = "gemini";
+    put(gemini);
+    auto type = budget("type", 300, {WindowUnit::month, "Europe/Berlin", 3});
+    type.scope.workflow_type = "seo_monitor";
+    put(type);
+
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < 3; ++t)
+        threads.emplace_back([&, t] {
+            std::mt19937_64 random(seed + t);
+            const auto connection = session();
+            struct Alive {
+                Movement movement;
+                TimePoint granted;
+            };
+            std::vector<Alive> alive;
+            TimePoint now = kNow;
+            const auto some = [&](std::int64_t most) { return static_cast<std::int64_t>(random() % most) * 1000; };
+            const auto end = [&](Alive& each, MovementKind kind) {
+                auto ending = each.movement;
+                ending.kind = kind;
+                ending.ordinal = 0;
+                ending.demand.cost = {some(20'000)};
+                for (auto& need : ending.demand.needs) need.cost = {ending.demand.cost.value / 2};
+                return LedgerStore::Recorded{ending, each.granted};
+            };
+            for (int i = 0; i < 60; ++i) {
+                now += minutes{random() % 60};
+                connection->transact([&](Tx& tx) {
+                    std::vector<Movement> reservations;
+                    for (std::uint64_t n = random() % 5; n > 0; --n) {
+                        auto one = movement(MovementKind::reserve, attempt(), some(15'000), 1);
+                        if (random() % 2) one.demand.lane.workflow_type = "seo_monitor";
+                        if (random() % 2) one.demand.needs = {{"gemini", 1, 0, 0, {one.demand.cost.value / 2}}};
+                        reservations.push_back(one);
+                    }
+                    const auto dropped = LedgerStore().reserve(tx, reservations, now);
+                    for (std::size_t n = 0; n < reservations.size(); ++n)
+                        if (std::find(dropped.begin(), dropped.end(), n) == dropped.end())
+                            alive.push_back({reservations[n], now});
+                    std::vector<LedgerStore::Recorded> recorded;
+                    for (auto& each : alive) {
+                        const auto what = random() % 8;
+                        if (what > 4) continue;
+                        recorded.push_back(end(each, static_cast<MovementKind>(1 + what)));
+                    }
+                    LedgerStore().record(tx, recorded);
+                });
+            }
+            connection->transact([&](Tx& tx) {
+                std::vector<LedgerStore::Recorded> recorded;
+                for (auto& each : alive) {
+                    recorded.push_back(end(each, MovementKind::settle));
+                    recorded.back().movement.ordinal = 7;
+                }
+                LedgerStore().record(tx, recorded);
+            });
+        });
+    for (auto& thread : threads) thread.join();
+    EXPECT_THAT(mismatches(), IsEmpty());
+    EXPECT_NE(database_.value("select count(*) from ledger_entries where movement = 'suspend'"), "0");
+    EXPECT_EQ(database_.value("select sum(reserved + suspense) from budget_balances"), "0");
+    EXPECT_EQ(database_.value("select count(*) from (select from ledger_entries group by attempt_id, budget_id, "
+                              "window_start having sum(reserved) < 0 or sum(suspense) < 0 or sum(settled) < 0) x"),
+              "0");
+}
+
+}
+}
