@@ -2,7 +2,8 @@
 // The ledger in the database. Borrows a transaction. Stateless; any thread.
 //
 // Whoever calls it has locked the executions concerned (protocol R8); it locks the budgets after them, in one order.
-// What it reads comes from rows under these locks, never from memory (R17).
+// What it reads comes from rows under these locks, never from memory (R17). A transaction calls it once: a second call
+// may lock budgets before those of the first, and two such transactions wait for each other until one is tried again.
 
 #include <cstddef>
 #include <string>

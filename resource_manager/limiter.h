@@ -104,7 +104,7 @@ struct ProviderRate {
     std::int64_t asked(const domain::Demand& demand) const;
 };
 
-/// One budget. All that share it are held by a head that does not fit (protocol R15). A lane's own check needs the
+/// One budget. A head that does not fit holds its lane (protocol R15). A lane's own check needs the
 /// lane's importance in its demand.
 struct BudgetLimit {
     static constexpr bool kWholeLane = true;
