@@ -1,8 +1,7 @@
 #include "api/auth.h"
 
-#include <array>
-
 #include "api_sql.h"
+#include "domain/name_table.h"
 #include "platform/crypto.h"
 
 namespace impresario::api {
@@ -12,7 +11,7 @@ using platform::RowReader;
 using platform::Tx;
 
 namespace {
-constexpr std::array<std::pair<Role, std::string_view>, 4> kRoles{{
+constexpr domain::NameTable<Role, 4> kRoles{{
     {Role::viewer, "viewer"},
     {Role::submitter, "submitter"},
     {Role::operator_, "operator"},
@@ -22,13 +21,9 @@ constexpr std::array<std::pair<Role, std::string_view>, 4> kRoles{{
 constexpr std::size_t kKeySize = 47;
 }
 
-std::string_view name(Role role) { return kRoles[static_cast<std::size_t>(role)].second; }
+std::string_view name(Role role) { return domain::name_in(kRoles, role); }
 
-std::optional<Role> parse_role(std::string_view text) {
-    for (const auto& [role, known] : kRoles)
-        if (known == text) return role;
-    return std::nullopt;
-}
+std::optional<Role> parse_role(std::string_view text) { return domain::value_in(kRoles, text); }
 
 bool ApiKeys::well_formed(std::string_view token) { return token.starts_with("imp_") && token.size() == kKeySize; }
 

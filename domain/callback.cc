@@ -1,12 +1,11 @@
 #include "domain/callback.h"
 
-#include <array>
-#include <utility>
+#include "domain/name_table.h"
 
 namespace impresario::domain {
 
 namespace {
-constexpr std::array<std::pair<CallbackStatus, std::string_view>, 5> kNames{{
+constexpr NameTable<CallbackStatus, 5> kNames{{
     {CallbackStatus::completed, "completed"},
     {CallbackStatus::failed, "failed"},
     {CallbackStatus::timeout, "timeout"},
@@ -15,16 +14,8 @@ constexpr std::array<std::pair<CallbackStatus, std::string_view>, 5> kNames{{
 }};
 }
 
-std::string_view name(CallbackStatus status) {
-    for (const auto& [each, text] : kNames)
-        if (each == status) return text;
-    return "";
-}
+std::string_view name(CallbackStatus status) { return name_in(kNames, status); }
 
-std::optional<CallbackStatus> parse_callback_status(std::string_view text) {
-    for (const auto& [each, known] : kNames)
-        if (known == text) return each;
-    return std::nullopt;
-}
+std::optional<CallbackStatus> parse_callback_status(std::string_view text) { return value_in(kNames, text); }
 
 }

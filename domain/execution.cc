@@ -1,12 +1,11 @@
 #include "domain/execution.h"
 
-#include <array>
-#include <utility>
+#include "domain/name_table.h"
 
 namespace impresario::domain {
 
 namespace {
-constexpr std::array<std::pair<Status, std::string_view>, kStatuses> kStatusNames{{
+constexpr NameTable<Status, kStatuses> kStatusNames{{
     {Status::queued, "queued"},
     {Status::analyzing, "analyzing"},
     {Status::dispatching, "dispatching"},
@@ -18,7 +17,7 @@ constexpr std::array<std::pair<Status, std::string_view>, kStatuses> kStatusName
     {Status::dead, "dead"},
 }};
 
-constexpr std::array<std::pair<AttemptState, std::string_view>, 6> kAttemptNames{{
+constexpr NameTable<AttemptState, 6> kAttemptNames{{
     {AttemptState::granted, "granted"},
     {AttemptState::sending, "sending"},
     {AttemptState::accepted, "accepted"},
@@ -28,13 +27,9 @@ constexpr std::array<std::pair<AttemptState, std::string_view>, 6> kAttemptNames
 }};
 }
 
-std::string_view name(Status status) { return kStatusNames[static_cast<std::size_t>(status)].second; }
+std::string_view name(Status status) { return name_in(kStatusNames, status); }
 
-std::optional<Status> parse_status(std::string_view text) {
-    for (const auto& [status, known] : kStatusNames)
-        if (known == text) return status;
-    return std::nullopt;
-}
+std::optional<Status> parse_status(std::string_view text) { return value_in(kStatusNames, text); }
 
 bool terminal(Status status) {
     return status == Status::completed || status == Status::failed || status == Status::cancelled ||
@@ -65,13 +60,9 @@ bool may_move(Status from, Status to) {
     return false;
 }
 
-std::string_view name(AttemptState state) { return kAttemptNames[static_cast<std::size_t>(state)].second; }
+std::string_view name(AttemptState state) { return name_in(kAttemptNames, state); }
 
-std::optional<AttemptState> parse_attempt_state(std::string_view text) {
-    for (const auto& [state, known] : kAttemptNames)
-        if (known == text) return state;
-    return std::nullopt;
-}
+std::optional<AttemptState> parse_attempt_state(std::string_view text) { return value_in(kAttemptNames, text); }
 
 std::string IllegalMove::text() const { return std::string(name(from)) + " -> " + std::string(name(to)); }
 

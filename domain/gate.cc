@@ -1,11 +1,11 @@
 #include "domain/gate.h"
 
-#include <array>
+#include "domain/name_table.h"
 
 namespace impresario::domain {
 
 namespace {
-constexpr std::array<std::pair<GateKind, std::string_view>, 8> kNames{{
+constexpr NameTable<GateKind, 8> kNames{{
     {GateKind::paused, "paused"},
     {GateKind::not_due, "not_due"},
     {GateKind::concurrency, "concurrency"},
@@ -17,16 +17,8 @@ constexpr std::array<std::pair<GateKind, std::string_view>, 8> kNames{{
 }};
 }
 
-std::string_view name(GateKind kind) {
-    for (const auto& [each, text] : kNames)
-        if (each == kind) return text;
-    return "";
-}
+std::string_view name(GateKind kind) { return name_in(kNames, kind); }
 
-std::optional<GateKind> parse_gate_kind(std::string_view text) {
-    for (const auto& [each, known] : kNames)
-        if (known == text) return each;
-    return std::nullopt;
-}
+std::optional<GateKind> parse_gate_kind(std::string_view text) { return value_in(kNames, text); }
 
 }

@@ -1,12 +1,11 @@
 #include "domain/importance.h"
 
-#include <array>
-#include <utility>
+#include "domain/name_table.h"
 
 namespace impresario::domain {
 
 namespace {
-constexpr std::array<std::pair<Importance, std::string_view>, 4> kNames{{
+constexpr NameTable<Importance, 4> kNames{{
     {Importance::critical, "critical"},
     {Importance::high, "high"},
     {Importance::normal, "normal"},
@@ -14,12 +13,8 @@ constexpr std::array<std::pair<Importance, std::string_view>, 4> kNames{{
 }};
 }
 
-std::string_view name(Importance importance) { return kNames[static_cast<std::size_t>(importance)].second; }
+std::string_view name(Importance importance) { return name_in(kNames, importance); }
 
-std::optional<Importance> parse_importance(std::string_view text) {
-    for (const auto& [importance, known] : kNames)
-        if (known == text) return importance;
-    return std::nullopt;
-}
+std::optional<Importance> parse_importance(std::string_view text) { return value_in(kNames, text); }
 
 }

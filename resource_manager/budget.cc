@@ -1,13 +1,14 @@
 #include "resource_manager/budget.h"
 
-#include <array>
 #include <functional>
+
+#include "domain/name_table.h"
 
 namespace impresario::resource_manager {
 
 namespace {
 
-constexpr std::array<std::pair<BudgetAction, std::string_view>, 8> kActions{{
+constexpr domain::NameTable<BudgetAction, 8> kActions{{
     {BudgetAction::alert, "alert"},
     {BudgetAction::defer_low_priority, "defer_low_priority"},
     {BudgetAction::smaller_batches, "smaller_batches"},
@@ -60,13 +61,9 @@ void check_steps(const Budget& budget, const Wrong& wrong) {
 
 }
 
-std::string_view name(BudgetAction action) { return kActions[static_cast<std::size_t>(action)].second; }
+std::string_view name(BudgetAction action) { return domain::name_in(kActions, action); }
 
-std::optional<BudgetAction> parse_budget_action(std::string_view text) {
-    for (const auto& [action, known] : kActions)
-        if (known == text) return action;
-    return std::nullopt;
-}
+std::optional<BudgetAction> parse_budget_action(std::string_view text) { return domain::value_in(kActions, text); }
 
 std::optional<domain::MicroUsd> BudgetScope::share(const domain::Demand& demand) const {
     if (!organization_id.empty() && organization_id != demand.lane.organization_id) return std::nullopt;
@@ -83,9 +80,7 @@ domain::DefinitionFaults check(const Budget& budget) {
     const Wrong wrong = [&](std::string pointer, std::string what) {
         faults.push_back({std::move(pointer), std::move(what)});
     };
-    if (budget.name.empty() || budget.name.size() > 63 ||
-        budget.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-.") != std::string::npos)
-        wrong("/name", "must have 1 to 63 of the characters a-z, 0-9, '_', '-' and '.'");
+    if (!domain::good_definition_name(budget.name)) wrong("/name", domain::kDefinitionNameRule);
     if (budget.scope.organization_id.size() > 63) wrong("/scope/organization_id", "must be at most 63 bytes");
     if (budget.scope.provider.size() > 63) wrong("/scope/provider", "must be at most 63 bytes");
     if (budget.scope.workflow_type.size() > 200) wrong("/scope/workflow_type", "must be at most 200 bytes");

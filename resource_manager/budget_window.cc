@@ -3,8 +3,9 @@
 #include <date/tz.h>
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
+
+#include "domain/name_table.h"
 
 namespace impresario::resource_manager {
 
@@ -13,7 +14,7 @@ using domain::TimePoint;
 
 namespace {
 
-constexpr std::array<std::pair<WindowUnit, std::string_view>, 5> kUnits{{
+constexpr domain::NameTable<WindowUnit, 5> kUnits{{
     {WindowUnit::day, "day"},
     {WindowUnit::week, "week"},
     {WindowUnit::month, "month"},
@@ -79,13 +80,9 @@ struct Calendar {
 
 }
 
-std::string_view name(WindowUnit unit) { return kUnits[static_cast<std::size_t>(unit)].second; }
+std::string_view name(WindowUnit unit) { return domain::name_in(kUnits, unit); }
 
-std::optional<WindowUnit> parse_window_unit(std::string_view text) {
-    for (const auto& [unit, known] : kUnits)
-        if (known == text) return unit;
-    return std::nullopt;
-}
+std::optional<WindowUnit> parse_window_unit(std::string_view text) { return domain::value_in(kUnits, text); }
 
 BudgetWindow window_at(const WindowRule& rule, TimePoint at) {
     if (rule.unit == WindowUnit::batch) return {};

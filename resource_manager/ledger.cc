@@ -1,7 +1,8 @@
 #include "resource_manager/ledger.h"
 
 #include <algorithm>
-#include <array>
+
+#include "domain/name_table.h"
 
 namespace impresario::resource_manager {
 
@@ -9,7 +10,7 @@ using domain::MicroUsd;
 
 namespace {
 
-constexpr std::array<std::pair<MovementKind, std::string_view>, 6> kKinds{{
+constexpr domain::NameTable<MovementKind, 6> kKinds{{
     {MovementKind::reserve, "reserve"},
     {MovementKind::top_up, "top_up"},
     {MovementKind::suspend, "suspend"},
@@ -88,13 +89,9 @@ std::optional<Balance> change(MovementKind kind, const Place& place) {
 
 }
 
-std::string_view name(MovementKind kind) { return kKinds[static_cast<std::size_t>(kind)].second; }
+std::string_view name(MovementKind kind) { return domain::name_in(kKinds, kind); }
 
-std::optional<MovementKind> parse_movement_kind(std::string_view text) {
-    for (const auto& [kind, known] : kKinds)
-        if (known == text) return kind;
-    return std::nullopt;
-}
+std::optional<MovementKind> parse_movement_kind(std::string_view text) { return domain::value_in(kKinds, text); }
 
 bool AttemptAccount::has(MovementKind kind, int ordinal) const {
     return std::find(booked_.begin(), booked_.end(), std::pair{kind, ordinal}) != booked_.end();

@@ -1,53 +1,34 @@
 #include "resource_manager/provider.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
+
+#include "domain/name_table.h"
 
 namespace impresario::resource_manager {
 
 namespace {
 
-template <class Value, std::size_t N>
-using Names = std::array<std::pair<Value, std::string_view>, N>;
-
-template <class Value, std::size_t N>
-std::string_view name_in(const Names<Value, N>& names, Value value) {
-    return names[static_cast<std::size_t>(value)].second;
-}
-
-template <class Value, std::size_t N>
-std::optional<Value> parse_in(const Names<Value, N>& names, std::string_view text) {
-    for (const auto& [value, known] : names)
-        if (known == text) return value;
-    return std::nullopt;
-}
-
-constexpr Names<Measure, 5> kMeasures{{{Measure::requests, "requests"},
-                                       {Measure::tokens, "tokens"},
-                                       {Measure::items, "items"},
-                                       {Measure::cost, "cost"},
-                                       {Measure::concurrency, "concurrency"}}};
-constexpr Names<WindowKind, 3> kKinds{{{WindowKind::sliding_window, "sliding_window"},
-                                       {WindowKind::fixed_window, "fixed_window"},
-                                       {WindowKind::token_bucket, "token_bucket"}}};
-constexpr Names<LimitScope, 3> kScopes{{{LimitScope::global, "global"},
-                                        {LimitScope::organization, "organization"},
-                                        {LimitScope::workflow_type, "workflow_type"}}};
-
-bool good_name(std::string_view text) {
-    return !text.empty() && text.size() <= 63 &&
-           text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-.") == std::string_view::npos;
-}
+constexpr domain::NameTable<Measure, 5> kMeasures{{{Measure::requests, "requests"},
+                                                   {Measure::tokens, "tokens"},
+                                                   {Measure::items, "items"},
+                                                   {Measure::cost, "cost"},
+                                                   {Measure::concurrency, "concurrency"}}};
+constexpr domain::NameTable<WindowKind, 3> kKinds{{{WindowKind::sliding_window, "sliding_window"},
+                                                   {WindowKind::fixed_window, "fixed_window"},
+                                                   {WindowKind::token_bucket, "token_bucket"}}};
+constexpr domain::NameTable<LimitScope, 3> kScopes{{{LimitScope::global, "global"},
+                                                    {LimitScope::organization, "organization"},
+                                                    {LimitScope::workflow_type, "workflow_type"}}};
 
 }
 
-std::string_view name(Measure measure) { return name_in(kMeasures, measure); }
-std::string_view name(WindowKind kind) { return name_in(kKinds, kind); }
-std::string_view name(LimitScope scope) { return name_in(kScopes, scope); }
-std::optional<Measure> parse_measure(std::string_view text) { return parse_in(kMeasures, text); }
-std::optional<WindowKind> parse_window_kind(std::string_view text) { return parse_in(kKinds, text); }
-std::optional<LimitScope> parse_limit_scope(std::string_view text) { return parse_in(kScopes, text); }
+std::string_view name(Measure measure) { return domain::name_in(kMeasures, measure); }
+std::string_view name(WindowKind kind) { return domain::name_in(kKinds, kind); }
+std::string_view name(LimitScope scope) { return domain::name_in(kScopes, scope); }
+std::optional<Measure> parse_measure(std::string_view text) { return domain::value_in(kMeasures, text); }
+std::optional<WindowKind> parse_window_kind(std::string_view text) { return domain::value_in(kKinds, text); }
+std::optional<LimitScope> parse_limit_scope(std::string_view text) { return domain::value_in(kScopes, text); }
 
 std::int64_t ProviderLimit::amount(const domain::Need& need) const {
     switch (of) {
@@ -67,8 +48,7 @@ std::int64_t ProviderLimit::amount(const domain::Need& need) const {
 
 domain::DefinitionFaults check(const Provider& provider) {
     domain::DefinitionFaults faults;
-    if (!good_name(provider.name))
-        faults.push_back({"/name", "must have 1 to 63 of the characters a-z, 0-9, '_', '-' and '.'"});
+    if (!domain::good_definition_name(provider.name)) faults.push_back({"/name", domain::kDefinitionNameRule});
     if (provider.limits.size() > 50) faults.push_back({"/limits", "must be at most 50"});
     std::set<std::string> names;
     for (std::size_t i = 0; i < provider.limits.size(); ++i) {
@@ -78,7 +58,7 @@ domain::DefinitionFaults check(const Provider& provider) {
         };
         const bool money = limit.of == Measure::cost;
         constexpr std::int64_t kMost = 1'000'000'000'000'000;
-        if (!good_name(limit.name)) wrong("name", "must have 1 to 63 of the characters a-z, 0-9, '_', '-' and '.'");
+        if (!domain::good_definition_name(limit.name)) wrong("name", domain::kDefinitionNameRule);
         if (!names.insert(limit.name).second) wrong("name", "is the name of another limit of this provider");
         if (limit.limit < 1 || limit.limit > kMost)
             wrong("limit",
