@@ -15,6 +15,7 @@ language sql stable as $$
     from endpoints e where e.organization_id = 'default' group by e.workflow_type
 $$;
 
+drop function endpoint_availability();
 drop function provider_availability();
 drop table provider_permits;
 drop table provider_versions;

@@ -84,6 +84,16 @@ language sql stable as $$
                    else m.granted_at > coalesce(l.since, now() - l.span) end) u
 $$;
 
+-- Which workflow types have an endpoint that may be asked: a function of its own, so that what else closes an endpoint
+-- changes nothing but this.
+create function endpoint_availability() returns table (
+    resource_type text, available boolean, current_usage integer, limit_value integer, reset_time timestamptz)
+language sql stable as $$
+    select 'endpoint:' || e.workflow_type, bool_or(e.held_until is null or e.held_until <= now()),
+           count(*) filter (where e.held_until > now())::integer, count(*)::integer, min(e.held_until) filter (where e.held_until > now())
+    from endpoints e where e.organization_id = 'default' group by e.workflow_type
+$$;
+
 -- 003: check_resource_availability, with the limits of providers.
 create or replace function check_resource_availability() returns table (
     resource_type text, available boolean, current_usage integer, limit_value integer, reset_time timestamptz)
@@ -97,9 +107,7 @@ language sql stable as $$
     select 'database_connections', count(*) < 20, count(*)::integer, 20, null
     from pg_stat_activity where application_name like 'impresario%' and datname = current_database()
     union all
-    select 'endpoint:' || e.workflow_type, bool_or(e.held_until is null or e.held_until <= now()),
-           count(*) filter (where e.held_until > now())::integer, count(*)::integer, min(e.held_until) filter (where e.held_until > now())
-    from endpoints e where e.organization_id = 'default' group by e.workflow_type
+    select * from endpoint_availability()
     union all
     select * from provider_availability()
 $$;

@@ -9,19 +9,10 @@ alter table endpoints
     add column breaker_by       text,
     add column breaker_orders   integer not null default 0;
 
--- 003: check_resource_availability. An endpoint is not available while it is held or its breaker is open.
-create or replace function check_resource_availability() returns table (
+-- An endpoint is not available while it is held or its breaker is open.
+create or replace function endpoint_availability() returns table (
     resource_type text, available boolean, current_usage integer, limit_value integer, reset_time timestamptz)
 language sql stable as $$
-    select 'concurrency:' || t.name, c.n < t.max_concurrency, c.n::integer, t.max_concurrency, null::timestamptz
-    from workflow_types t cross join lateral (
-        select count(*) as n from executions e
-        where e.timeout_at is not null and e.organization_id = t.organization_id and e.workflow_type = t.name) c
-    where t.organization_id = 'default' and t.max_concurrency is not null
-    union all
-    select 'database_connections', count(*) < 20, count(*)::integer, 20, null
-    from pg_stat_activity where application_name like 'impresario%' and datname = current_database()
-    union all
     select 'endpoint:' || e.workflow_type, bool_or(stopped.until is null), count(stopped.until)::integer, count(*)::integer,
            nullif(min(stopped.until), 'infinity')
     from endpoints e cross join lateral (
@@ -29,6 +20,4 @@ language sql stable as $$
                         case when e.breaker = 'open' and coalesce(e.breaker_until, 'infinity') > now()
                              then coalesce(e.breaker_until, 'infinity') end) as until) stopped
     where e.organization_id = 'default' group by e.workflow_type
-    union all
-    select * from provider_availability()
 $$;
