@@ -112,18 +112,15 @@ Task<HttpResponse> Api::put_provider(Call call) {
         co_return invalid(faults);
     }
     provider->updated_by = call.caller.name;
-    auto putting = node_.database().transact([made = *provider](Tx& tx) { return ProviderStore().put(tx, made); });
-    const int version = co_await std::move(putting);
+    auto putting =
+        node_.database().transact([made = *std::move(provider)](Tx& tx) { return ProviderStore().put(tx, made); });
+    const auto stored = co_await std::move(putting);
     co_await node_.refresh_catalogue();
-    hub_.wake();
-    node_.notify_others("catalogue");
-    provider->version = version;
-    provider->updated_at = node_.clock().now();
     JsonWriter json;
     json.open();
-    write_provider(json, *provider);
+    write_provider(json, stored);
     json.close();
-    co_return json_response(version == 1 ? 201 : 200, std::move(json).text());
+    co_return json_response(stored.version == 1 ? 201 : 200, std::move(json).text());
 }
 
 Task<HttpResponse> Api::delete_provider(Call call) {
@@ -134,8 +131,6 @@ Task<HttpResponse> Api::delete_provider(Call call) {
     const bool deleted = co_await std::move(deleting);
     if (!deleted) co_return problem(404, "not-found", "there is no such provider");
     co_await node_.refresh_catalogue();
-    hub_.wake();
-    node_.notify_others("catalogue");
     HttpResponse response;
     response.status = 204;
     co_return response;

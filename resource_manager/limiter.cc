@@ -199,6 +199,12 @@ std::optional<Gate> ProviderRate::check(const Demand& demand, TimePoint now) con
                     {"used", shown(limit.of, used)},
                     {"in_flight", shown(limit.of, meter->in_flight() + taken)},
                     {"limit", shown(limit.of, limit.limit)}};
+    if (limit.capacity() == 0) {
+        // provider_json.cc, stored_limits.
+        gate.detail = "its limits were set by a newer version than this node's; upgrade this node, or set them again " +
+                      std::string("with PUT /v1/providers/") + provider;
+        return gate;
+    }
     if (amount > limit.capacity()) {
         gate.detail = "asks " + shown(limit.of, amount) + " of " + allowed +
                       ", more than it ever gives; raise the limit " + "or lower what the workflow type needs";

@@ -107,12 +107,6 @@ void ProviderMeters::given_back(const ExecutionId& execution) {
     permits_.erase(found);
 }
 
-std::optional<ProviderMeters::Charged> ProviderMeters::charged(const ExecutionId& execution) const {
-    const auto found = permits_.find(execution);
-    if (found == permits_.end()) return std::nullopt;
-    return Charged{found->second.attempt, found->second.fence};
-}
-
 void ProviderMeters::trim(TimePoint now) {
     for (auto& [key, meter] : meters_) meter.trim(now);
 }

@@ -54,13 +54,6 @@ class ProviderMeters {
     void released(const domain::ExecutionId& execution, domain::TimePoint at);
     /// It was not sent: as if it had never been charged.
     void given_back(const domain::ExecutionId& execution);
-    /// Whose request is charged; nullptr: nothing of this execution is.
-    struct Charged {
-        domain::AttemptId attempt;
-        int fence = 0;
-    };
-    std::optional<Charged> charged(const domain::ExecutionId& execution) const;
-
     void trim(domain::TimePoint now);
 
     /// One limit as it applies to a lane.

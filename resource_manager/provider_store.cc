@@ -27,11 +27,14 @@ std::vector<Provider> ProviderStore::load(Tx& tx) const {
     return providers;
 }
 
-int ProviderStore::put(Tx& tx, const Provider& provider) const {
+Provider ProviderStore::put(Tx& tx, Provider provider) const {
     Params params;
     params.add(provider.name).add(limits_json(provider)).add(provider.updated_by).add(provider.reason);
     const auto rows = tx.exec(sql::put_provider, params);
-    return RowReader(rows, 0).small();
+    RowReader row(rows, 0);
+    provider.version = row.small();
+    provider.updated_at = row.time();
+    return provider;
 }
 
 bool ProviderStore::remove(Tx& tx, const std::string& name, const std::string& by, const std::string& reason) const {

@@ -14,8 +14,8 @@ class ProviderStore {
   public:
     /// By name.
     std::vector<Provider> load(platform::Tx& tx) const;
-    /// Returns its new version.
-    int put(platform::Tx& tx, const Provider& provider) const;
+    /// Returns it as it is stored, with its new version and the time.
+    Provider put(platform::Tx& tx, Provider provider) const;
     /// False when there is none.
     bool remove(platform::Tx& tx, const std::string& name, const std::string& by, const std::string& reason) const;
 

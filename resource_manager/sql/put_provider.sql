@@ -8,4 +8,4 @@ with put as (
 )
 insert into provider_versions (name, version, limits, at, by, reason)
 select name, version, limits, updated_at, updated_by, reason from put
-returning version
+returning version, at

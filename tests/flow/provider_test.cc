@@ -57,6 +57,10 @@ std::string ended(const HubFixture& hub) {
     return hub.database.value("select count(*) from executions where status = 'completed'");
 }
 
+bool waits_for_provider(const HubFixture& hub) {
+    return hub.database.value("select count(*) from lane_gates where gate = 'provider' and ended_at is null") == "1";
+}
+
 TEST(Provider, ARateIsNeverPassedByTwoNodesOfWhichTheSchedulerIsKilled) {
     HubFixture hub;
     Arrivals arrivals;
@@ -82,14 +86,13 @@ TEST(Provider, ARateIsNeverPassedByTwoNodesOfWhichTheSchedulerIsKilled) {
 TEST(Provider, TheGateIsTold) {
     HubFixture hub;
     Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})"}; });
-    ASSERT_EQ(hub.api("PUT", "/v1/providers/test", per_second(1, 3600)).status, 201);
+    const auto put = hub.api("PUT", "/v1/providers/test", per_second(1, 3600));
+    ASSERT_EQ(put.status, 201);
+    EXPECT_EQ(put.json()["updated_at"], hub.get("/v1/providers/test")["updated_at"]);
     hub.register_type("calls", peer.url(), needing("test"));
     hub.await_end(hub.enqueue("calls"));
     const auto waits = hub.enqueue("calls");
-    ASSERT_TRUE(eventually([&] {
-        return hub.database.value("select count(*) from lane_gates where gate = 'provider' and ended_at is null") ==
-               "1";
-    }));
+    ASSERT_TRUE(eventually([&] { return waits_for_provider(hub); }));
     EXPECT_EQ(hub.status(waits), "queued");
     const auto use = hub.get("/v1/providers/test")["use"][0];
     EXPECT_EQ(use["used"], 1);
@@ -108,10 +111,7 @@ TEST(Provider, TheGateIsTold) {
     ASSERT_EQ(hub.api("PUT", "/v1/providers/test", per_second(2, 3600)).status, 200);
     EXPECT_EQ(hub.await_end(waits)["status"], "completed");
     const auto next = hub.enqueue("calls");
-    ASSERT_TRUE(eventually([&] {
-        return hub.database.value("select count(*) from lane_gates where gate = 'provider' and ended_at is null") ==
-               "1";
-    }));
+    ASSERT_TRUE(eventually([&] { return waits_for_provider(hub); }));
     EXPECT_EQ(hub.status(next), "queued");
     EXPECT_EQ(hub.get("/v1/providers/test/versions")["versions"].size(), 2U);
     ASSERT_EQ(hub.api("DELETE", "/v1/providers/test").status, 204);
@@ -128,10 +128,7 @@ TEST(Provider, ANewSchedulerCountsWhatTheOneBeforeGranted) {
     hub.hub->kill();
     hub.start();
     const auto waits = hub.enqueue("calls");
-    ASSERT_TRUE(eventually([&] {
-        return hub.database.value("select count(*) from lane_gates where gate = 'provider' and ended_at is null") ==
-               "1";
-    }));
+    ASSERT_TRUE(eventually([&] { return waits_for_provider(hub); }));
     EXPECT_EQ(hub.status(waits), "queued");
     EXPECT_EQ(peer.count(), 2U);
 }

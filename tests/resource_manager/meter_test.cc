@@ -184,6 +184,19 @@ TEST(ProviderRate, ClosesItsLaneWithTheNumbersAndWhenItOpens) {
         << closed->detail;
 }
 
+TEST(ProviderRate, WhatIsNotUnderstoodSaysWhatToDo) {
+    ProviderLimit none;
+    none.of = Measure::concurrency;
+    none.limit = 0;
+    Meter meter(none);
+    Admission admission;
+    const std::vector<std::size_t> named{admission.add(ProviderRate{"gemini", &meter})};
+    const auto closed = admission.closed(asking(1), named, kNow);
+    ASSERT_TRUE(closed);
+    EXPECT_NE(closed->detail.find("upgrade this node"), std::string::npos) << closed->detail;
+    EXPECT_FALSE(closed->opens_at);
+}
+
 TEST(ProviderRate, ATurnGrantsNoMoreThanFits) {
     Meter meter(limit(WindowKind::sliding_window, 5, minutes{1}));
     Admission admission;
