@@ -36,7 +36,9 @@ void Api::add_routes() {
     route("PATCH", "/v1/executions/{id}", Role::operator_, &Api::change_execution);
     route("POST", "/v1/executions/{id}/cancel", Role::submitter, &Api::cancel_execution);
     route("POST", "/v1/executions/{id}/retry", Role::operator_, &Api::retry_execution);
+    route("POST", "/v1/executions/{id}/replay", Role::submitter, &Api::replay_execution);
     route("POST", "/v1/executions/{id}/accept-late", Role::operator_, &Api::accept_late);
+    route("GET", "/v1/executions/{id}/explain", Role::viewer, &Api::explain_execution);
     route("GET", "/v1/executions/{id}/events", Role::viewer, &Api::execution_events);
     route("GET", "/v1/executions/{id}/attempts", Role::viewer, &Api::execution_attempts);
     route("GET", "/v1/executions/{id}/deliveries", Role::viewer, &Api::execution_deliveries);
@@ -51,11 +53,27 @@ void Api::add_routes() {
 
     route("POST", "/v1/workflow-types/{name}/endpoints/{endpoint_id}/trip", Role::operator_, &Api::trip_breaker);
     route("POST", "/v1/workflow-types/{name}/endpoints/{endpoint_id}/reset", Role::operator_, &Api::reset_breaker);
+    route("GET", "/v1/fairness", Role::viewer, &Api::show_fairness);
+    route("PUT", "/v1/fairness", Role::admin, &Api::put_fairness);
+    route("DELETE", "/v1/fairness", Role::admin, &Api::clear_fairness);
+    route("POST", "/v1/fairness/preview", Role::admin, &Api::preview_fairness);
+    route("GET", "/v1/fairness/versions", Role::viewer, &Api::fairness_versions);
     route("GET", "/v1/providers", Role::viewer, &Api::show_providers);
     route("GET", "/v1/providers/{name}", Role::viewer, &Api::show_providers);
     route("PUT", "/v1/providers/{name}", Role::admin, &Api::put_provider);
     route("DELETE", "/v1/providers/{name}", Role::admin, &Api::delete_provider);
     route("GET", "/v1/providers/{name}/versions", Role::viewer, &Api::provider_versions);
+    route("POST", "/v1/providers/{name}/cool", Role::operator_, &Api::cool_provider);
+    route("POST", "/v1/providers/{name}/reset", Role::operator_, &Api::reset_provider);
+
+    route("GET", "/v1/budgets", Role::viewer, &Api::list_budgets);
+    route("GET", "/v1/budgets/{name}", Role::viewer, &Api::get_budget);
+    route("PUT", "/v1/budgets/{name}", Role::admin, &Api::put_budget);
+    route("DELETE", "/v1/budgets/{name}", Role::admin, &Api::retire_budget);
+    route("POST", "/v1/budgets/{name}/preview", Role::viewer, &Api::preview_budget);
+    route("POST", "/v1/budgets/{name}/reset", Role::admin, &Api::reset_budget);
+    route("POST", "/v1/budgets/{name}/approve", Role::admin, &Api::approve_budget);
+    route("GET", "/v1/budgets/{name}/versions", Role::viewer, &Api::budget_versions);
 
     route("GET", "/v1/queue", Role::viewer, &Api::queue);
     route("GET", "/v1/state", Role::viewer, &Api::state);
@@ -63,6 +81,9 @@ void Api::add_routes() {
     route("GET", "/v1/pauses", Role::viewer, &Api::pauses);
     route("POST", "/v1/pause", Role::operator_, &Api::pause);
     route("POST", "/v1/resume", Role::operator_, &Api::resume);
+
+    route("GET", "/v1/fsck", Role::admin, &Api::list_checks);
+    route("POST", "/v1/fsck", Role::admin, &Api::fsck);
 
     route("GET", "/v1/dead-letters", Role::viewer, &Api::list_dead_letters);
     route("GET", "/v1/dead-letters/{id}", Role::viewer, &Api::get_dead_letter);
@@ -156,6 +177,10 @@ platform::Task<platform::HttpResponse> Api::answer(const Route& route, Call call
         if (e.later() || e.transient())
             co_return problem(503, "database-slow",
                               "the database took too long or is short of room; nothing was changed, try again");
+        if (e.duplicate())
+            co_return problem(
+                409, "written-meanwhile",
+                "another request has just written the same; nothing was changed, look at it and try again");
         failure = e.what();
     } catch (const std::exception& e) {
         failure = e.what();

@@ -17,6 +17,8 @@ struct ApiSettings {
     std::size_t body_limit = 1024 * 1024;
     std::size_t batch_limit = 16 * 1024 * 1024;
     int batch_most = 1000;
+    /// Of the connection that fsck opens for itself: its statements take longer than any other.
+    platform::DatabaseSettings fsck;
 };
 
 class Api {
@@ -59,9 +61,12 @@ class Api {
     Task<Response> cancel_execution(Call call);
     Task<Response> retry_execution(Call call);
     Task<Response> accept_late(Call call);
+    Task<Response> replay_execution(Call call);
     Task<Response> execution_events(Call call);
     Task<Response> execution_attempts(Call call);
     Task<Response> execution_deliveries(Call call);
+    // routes_explain.cc
+    Task<Response> explain_execution(Call call);
     // routes_callbacks.cc
     Task<Response> callback(Call call);
     // routes_types.cc
@@ -74,11 +79,30 @@ class Api {
     Task<Response> trip_breaker(Call call);
     Task<Response> reset_breaker(Call call);
     Task<Response> set_breaker(Call call, domain::BreakerRecord breaker);
+    // routes_fairness.cc
+    Task<Response> show_fairness(Call call);
+    Task<Response> put_fairness(Call call);
+    Task<Response> preview_fairness(Call call);
+    Task<Response> clear_fairness(Call call);
+    Task<Response> fairness_versions(Call call);
     // routes_providers.cc
     Task<Response> show_providers(Call call);
     Task<Response> put_provider(Call call);
     Task<Response> delete_provider(Call call);
     Task<Response> provider_versions(Call call);
+    // routes_budgets.cc
+    Task<Response> list_budgets(Call call);
+    Task<Response> get_budget(Call call);
+    Task<Response> put_budget(Call call);
+    Task<Response> preview_budget(Call call);
+    Task<Response> retire_budget(Call call);
+    Task<Response> reset_budget(Call call);
+    Task<Response> approve_budget(Call call);
+    Task<Response> budget_versions(Call call);
+    Task<Response> change_budget(Call call, bool again);
+    Task<Response> cool_provider(Call call);
+    Task<Response> reset_provider(Call call);
+    Task<Response> set_weather(Call call, std::optional<domain::TimePoint> until, std::string reason);
     // routes_operations.cc
     Task<Response> queue(Call call);
     Task<Response> state(Call call);
@@ -86,9 +110,9 @@ class Api {
     Task<Response> pauses(Call call);
     Task<Response> pause(Call call);
     Task<Response> resume(Call call);
-    /// On a database thread.
-    void tell_lanes(platform::Tx& tx, const subworkflows::Catalogue& catalogue, const subworkflows::PauseRecord& record,
-                    std::string_view type) const;
+    // routes_fsck.cc
+    Task<Response> list_checks(Call call);
+    Task<Response> fsck(Call call);
     // routes_dead_letters.cc
     Task<Response> list_dead_letters(Call call);
     Task<Response> get_dead_letter(Call call);
@@ -113,6 +137,7 @@ class Api {
     std::uint64_t keys_read_ = 0;
     std::chrono::steady_clock::time_point unknown_key_at_;
     bool draining_ = false;
+    bool fsck_under_way_ = false;
     std::string not_ready_;
 };
 

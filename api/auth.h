@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "domain/id.h"
+#include "domain/lane.h"
 #include "domain/secret.h"
 #include "domain/time.h"
 #include "platform/sql.h"
@@ -24,6 +25,9 @@ struct Caller {
     std::string organization_id;
     std::string name;
     Role role = Role::viewer;
+
+    /// What is shared by all organizations is the business of those of `default`.
+    bool looks_after_all() const { return organization_id == domain::kDefaultOrganization; }
 };
 
 struct ApiKeyRow {

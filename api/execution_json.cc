@@ -1,5 +1,7 @@
 #include "api/execution_json.h"
 
+#include "domain/limit_keys.h"
+#include "domain/need_amounts.h"
 #include "platform/gate_json.h"
 #include "platform/json_writer.h"
 
@@ -8,28 +10,12 @@ namespace impresario::api {
 using platform::JsonWriter;
 
 namespace {
-void time_field(JsonWriter& json, std::string_view key, const std::optional<domain::TimePoint>& at) {
-    if (at) {
-        json.field(key, domain::rfc3339(*at));
-    } else {
-        json.raw(key, "null");
-    }
-}
-
 template <class IdType>
 void id_field(JsonWriter& json, std::string_view key, const std::optional<IdType>& id) {
     if (id) {
         json.field(key, id->text());
     } else {
         json.raw(key, "null");
-    }
-}
-
-void string_field(JsonWriter& json, std::string_view key, const std::string& text) {
-    if (text.empty()) {
-        json.raw(key, "null");
-    } else {
-        json.field(key, text);
     }
 }
 
@@ -49,7 +35,7 @@ void waiting(JsonWriter& json, const ExecutionView& view) {
         json.raw("waiting_for", platform::gate_json(gate));
     } else if (e.gate) {
         json.raw("waiting_for", platform::gate_json(*e.gate));
-        time_field(json, "waiting_since", e.gate_since);
+        json.field("waiting_since", e.gate_since);
     } else if (view.lane_gate) {
         json.raw("waiting_for", platform::gate_json(view.lane_gate->gate));
         json.field("waiting_since", domain::rfc3339(view.lane_gate->since));
@@ -68,13 +54,13 @@ std::string execution_json(const ExecutionView& view) {
         .field("workflow_type", e.lane.workflow_type)
         .field("status", e.foreign_status.empty() ? name(e.status) : std::string_view(e.foreign_status))
         .field("priority", e.priority);
-    string_field(json, "reason", e.reason);
+    json.field_or_null("reason", e.reason);
     json.field("created_at", domain::rfc3339(e.created_at)).field("scheduled_at", domain::rfc3339(e.scheduled_at));
-    time_field(json, "ready_at", e.ready_at);
-    time_field(json, "due_at", e.due_at);
-    time_field(json, "started_at", e.started_at);
-    time_field(json, "completed_at", e.completed_at);
-    time_field(json, "timeout_at", e.timeout_at);
+    json.field("ready_at", e.ready_at);
+    json.field("due_at", e.due_at);
+    json.field("started_at", e.started_at);
+    json.field("completed_at", e.completed_at);
+    json.field("timeout_at", e.timeout_at);
     json.field("retry_count", e.retry_count)
         .field("max_retries", e.max_retries)
         .field("attempts", e.attempts)
@@ -82,7 +68,28 @@ std::string execution_json(const ExecutionView& view) {
     id_field(json, "batch_id", e.batch);
     id_field(json, "parent_execution_id", e.parent);
     json.field("open_children", e.open_children);
-    string_field(json, "concurrency_key", e.concurrency_key);
+    json.field_or_null("concurrency_key", e.concurrency_key);
+    json.open("needs_from_input", '[');
+    const auto amounts = domain::parse_need_amounts(e.need_amounts);
+    for (const auto& each : amounts) {
+        json.open();
+        json.field("provider", each.provider).field("of", name(each.part));
+        if (each.part == domain::NeedPart::cost) {
+            json.field("amount", domain::decimal({each.amount}));
+        } else {
+            json.field("amount", each.amount);
+        }
+        json.close();
+    }
+    json.close(']');
+    json.open("limit_keys", '[');
+    const auto keys = domain::parse_limit_keys(e.limit_keys);
+    for (const auto& each : keys) {
+        json.open();
+        json.field("pointer", each.pointer).field("value", each.value);
+        json.close();
+    }
+    json.close(']');
     waiting(json, view);
     if (e.attempt) {
         json.open("attempt", '{');
@@ -93,7 +100,7 @@ std::string execution_json(const ExecutionView& view) {
             .field("node", e.attempt->node.text())
             .field("endpoint_id", e.attempt->endpoint.text())
             .field("granted_at", domain::rfc3339(e.attempt->granted_at));
-        time_field(json, "accepted_at", e.attempt->accepted_at);
+        json.field("accepted_at", e.attempt->accepted_at);
         json.close();
     } else {
         json.raw("attempt", "null");
@@ -117,7 +124,7 @@ std::string execution_json(const ExecutionView& view) {
             .raw("error_data", view.result->error_data)
             .raw("items", view.result->items);
         json.field("sanitised", view.result->sanitised);
-        string_field(json, "peer_reference", view.result->peer_reference);
+        json.field_or_null("peer_reference", view.result->peer_reference);
     } else if (view.payload) {
         json.raw("result_data", "null").raw("error_data", "null").raw("items", "null");
     }

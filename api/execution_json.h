@@ -5,7 +5,7 @@
 #include <string>
 
 #include "domain/execution.h"
-#include "orchestrator/scheduler_store.h"
+#include "orchestrator/gate_store.h"
 #include "priority_queue/queue_store.h"
 
 namespace impresario::api {

@@ -1,11 +1,15 @@
 #include "api/execution_request.h"
 
+#include "domain/limit_keys.h"
+#include "platform/input_pointer.h"
 #include "platform/json_text.h"
+#include "resource_manager/estimate.h"
+#include "resource_manager/limiter.h"
 
 namespace impresario::api {
 
 namespace {
-/// Reads one execution of a request. The concurrency key is taken from the input now, once.
+/// Reads one execution of a request. Its concurrency key and what it needs are taken from the input now, once.
 std::optional<priority_queue::NewExecution> read_execution(BodyReader& body, const std::string& organization_id,
                                                            const subworkflows::Catalogue& catalogue,
                                                            domain::TimePoint now, bool in_batch, bool& unknown_type) {
@@ -36,6 +40,15 @@ std::optional<priority_queue::NewExecution> read_execution(BodyReader& body, con
         if (const auto key = platform::json_at(made.input, type->concurrency_key);
             key && platform::json_type(*key) != platform::JsonType::null)
             e.concurrency_key = std::string(platform::utf8_prefix(platform::json_string(*key), 200));
+    e.size_class = resource_manager::size_class(static_cast<std::int64_t>(made.input.size()));
+    if (!type->from_input.empty()) {
+        const auto amounts = subworkflows::need_amounts(type->from_input, made.input);
+        if (!amounts) {
+            body.wrong_within("input", amounts.error().pointer, amounts.error().what);
+            return std::nullopt;
+        }
+        e.need_amounts = domain::need_amounts_text(*amounts);
+    }
     e.ready = e.scheduled_at <= now;
     if (e.ready) {
         e.ready_at = now;
@@ -81,6 +94,33 @@ Intent read_batch(std::string_view text, const std::string& organization_id, con
     body.nothing_else();
     intent.faults = std::move(body.faults());
     return intent;
+}
+
+void take_limit_keys(std::vector<priority_queue::NewExecution>& executions, const subworkflows::Catalogue& catalogue,
+                     const std::vector<resource_manager::Provider>& providers) {
+    for (auto& [execution, input, context] : executions) {
+        const auto* type = catalogue.find(execution.lane);
+        if (!type || type->needs.empty()) continue;
+        std::vector<domain::LimitKey> keys;
+        for (const auto& pointer : resource_manager::key_pointers(providers, type->needs))
+            keys.push_back({pointer, platform::plain_text_at(input, pointer)});
+        execution.limit_keys = domain::limit_keys_text(keys);
+    }
+}
+
+std::vector<FieldFault> never_granted(const std::vector<priority_queue::NewExecution>& executions, bool in_batch,
+                                      const subworkflows::Catalogue& catalogue,
+                                      const std::vector<resource_manager::Provider>& providers) {
+    std::vector<FieldFault> faults;
+    for (std::size_t i = 0; i < executions.size(); ++i) {
+        const auto& e = executions[i].execution;
+        const auto* type = catalogue.find(e.lane);
+        if (!type || e.need_amounts.empty()) continue;
+        const auto needs = domain::with_amounts(type->needs, e.need_amounts);
+        if (auto why = resource_manager::never_fits(providers, needs))
+            faults.push_back({(in_batch ? "/executions/" + std::to_string(i) : "") + "/input", *std::move(why)});
+    }
+    return faults;
 }
 
 }

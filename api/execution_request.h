@@ -7,6 +7,7 @@
 
 #include "api/request_reader.h"
 #include "priority_queue/queue_store.h"
+#include "resource_manager/provider.h"
 #include "subworkflows/catalogue.h"
 
 namespace impresario::api {
@@ -26,5 +27,14 @@ Intent read_single(std::string_view text, const std::string& organization_id, co
 /// 1 to `most` of them, all of one batch: the one that is named, or `fresh`.
 Intent read_batch(std::string_view text, const std::string& organization_id, const subworkflows::Catalogue& catalogue,
                   domain::TimePoint now, const domain::BatchId& fresh, int most);
+
+/// Takes from their inputs the keys that limits of their providers have there, once: they are kept with them.
+void take_limit_keys(std::vector<priority_queue::NewExecution>& executions, const subworkflows::Catalogue& catalogue,
+                     const std::vector<resource_manager::Provider>& providers);
+
+/// Those whose input asks more than a limit of a provider ever gives.
+std::vector<FieldFault> never_granted(const std::vector<priority_queue::NewExecution>& executions, bool in_batch,
+                                      const subworkflows::Catalogue& catalogue,
+                                      const std::vector<resource_manager::Provider>& providers);
 
 }

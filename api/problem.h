@@ -5,16 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "domain/definition_fault.h"
 #include "platform/http.h"
 
 namespace impresario::api {
 
-/// One field that is wrong.
-struct FieldFault {
-    /// JSON pointer into the body, or the name of a parameter or header.
-    std::string pointer;
-    std::string what;
-};
+/// One field that is wrong; its pointer is into the body, or the name of a parameter or header.
+using FieldFault = domain::DefinitionFault;
 
 /// So many faults an answer lists at most.
 inline constexpr std::size_t kMostFaults = 100;

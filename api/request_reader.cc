@@ -95,15 +95,33 @@ std::optional<int> BodyReader::priority(std::string_view member) {
     return number;
 }
 
-void BodyReader::wrong(std::string_view member, std::string what) {
+void BodyReader::wrong(std::string_view member, std::string what) { wrong_within(member, "", std::move(what)); }
+
+void BodyReader::wrong_within(std::string_view member, std::string_view pointer, std::string what) {
     // One more than is listed, so that the answer can say that there are more.
     if (faults_.size() <= kMostFaults)
-        faults_.push_back({at_ + "/" + platform::pointer_token(member), std::move(what)});
+        faults_.push_back({at_ + "/" + platform::pointer_token(member) + std::string(pointer), std::move(what)});
 }
 
 void BodyReader::nothing_else() {
     for (const auto& member : platform::json_members(text_))
         if (!known_.contains(member.key)) wrong(member.key, "is not a member of this object");
+}
+
+ByHand read_by_hand(std::string_view text, std::size_t most_reason, std::optional<domain::TimePoint> now) {
+    ByHand said;
+    if (text.empty()) return said;
+    said.refused = BodyReader::refuse_body(text);
+    if (said.refused) return said;
+    BodyReader body(text);
+    said.reason = body.text("reason", most_reason);
+    if (now) {
+        said.until = body.time("until");
+        if (said.until && *said.until <= *now) body.wrong("until", "must be in the future");
+    }
+    body.nothing_else();
+    if (!body.faults().empty()) said.refused = invalid(body.faults());
+    return said;
 }
 
 platform::HttpResponse invalid(const std::vector<FieldFault>& faults) {

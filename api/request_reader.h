@@ -39,6 +39,8 @@ class BodyReader {
     std::optional<int> priority(std::string_view member);
 
     void wrong(std::string_view member, std::string what);
+    /// At a pointer within a member.
+    void wrong_within(std::string_view member, std::string_view pointer, std::string what);
     /// Names members that nobody asked for: most often a misspelling.
     void nothing_else();
     std::vector<FieldFault>& faults() { return faults_; }
@@ -49,6 +51,17 @@ class BodyReader {
     std::set<std::string, std::less<>> known_;
     std::vector<FieldFault> faults_;
 };
+
+/// What somebody says who does something by hand: why, and until when. There may be no body at all.
+struct ByHand {
+    std::string reason;
+    std::optional<domain::TimePoint> until;
+    /// Set: what they are answered instead.
+    std::optional<platform::HttpResponse> refused;
+};
+/// `now`: it may say until when, which must be later; nullopt: it may not.
+ByHand read_by_hand(std::string_view text, std::size_t most_reason,
+                    std::optional<domain::TimePoint> now = std::nullopt);
 
 /// 422 with all faults; the detail names the first.
 platform::HttpResponse invalid(const std::vector<FieldFault>& faults);

@@ -18,15 +18,10 @@ Task<HttpResponse> Api::trip_breaker(Call call) {
     domain::BreakerRecord breaker;
     breaker.state = domain::BreakerState::open;
     breaker.openings = 1;
-    if (!call.request.body.empty()) {
-        if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
-        BodyReader body(call.request.body);
-        breaker.detail = body.text("reason", 500);
-        breaker.until = body.time("until");
-        if (breaker.until && *breaker.until <= node_.clock().now()) body.wrong("until", "must be in the future");
-        body.nothing_else();
-        if (!body.faults().empty()) co_return invalid(body.faults());
-    }
+    auto said = read_by_hand(call.request.body, 500, node_.clock().now());
+    if (said.refused) co_return *std::move(said.refused);
+    breaker.detail = std::move(said.reason);
+    breaker.until = said.until;
     auto setting = set_breaker(std::move(call), std::move(breaker));
     co_return co_await std::move(setting);
 }
@@ -34,13 +29,9 @@ Task<HttpResponse> Api::trip_breaker(Call call) {
 /// The endpoint is asked again, as if nothing had been.
 Task<HttpResponse> Api::reset_breaker(Call call) {
     domain::BreakerRecord breaker;
-    if (!call.request.body.empty()) {
-        if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
-        BodyReader body(call.request.body);
-        breaker.detail = body.text("reason", 500);
-        body.nothing_else();
-        if (!body.faults().empty()) co_return invalid(body.faults());
-    }
+    auto said = read_by_hand(call.request.body, 500);
+    if (said.refused) co_return *std::move(said.refused);
+    breaker.detail = std::move(said.reason);
     auto setting = set_breaker(std::move(call), std::move(breaker));
     co_return co_await std::move(setting);
 }

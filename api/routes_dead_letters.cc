@@ -25,7 +25,7 @@ std::string letter_json(const priority_queue::DeadLetterRow& row, bool whole) {
         .field("attempts", row.letter.attempts);
     json.raw("node", row.letter.node ? "\"" + row.letter.node->text() + "\"" : "null");
     json.field("at", domain::rfc3339(row.at));
-    json.raw("resolution", row.resolution.empty() ? "null" : platform::json_quoted(row.resolution));
+    json.field_or_null("resolution", row.resolution);
     if (row.resolved_at)
         json.field("resolved_at", domain::rfc3339(*row.resolved_at)).field("resolved_by", row.resolved_by);
     if (whole) json.raw("input", row.input).raw("original_input", row.original_input);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <map>
 
@@ -10,6 +11,7 @@
 #include "platform/callback_json.h"
 #include "platform/json_text.h"
 #include "platform/json_writer.h"
+#include "resource_manager/provider_store.h"
 
 namespace impresario::api {
 
@@ -64,12 +66,52 @@ void write_created(JsonWriter& json, const domain::Execution& e) {
 
 }
 
+namespace {
+/// How soon it is worth asking again where nobody knows.
+constexpr std::int64_t kUnknownWait = 30;
+
+HttpResponse queue_full(const orchestrator::Hub::Joined& joined, domain::TimePoint now) {
+    const auto& full = *joined.full;
+    const std::string whose = joined.lane ? "the queue of " + joined.lane->workflow_type : "the queue of the hub";
+    const std::string bound = std::to_string(full.limit);
+    if (full.never)
+        return problem(422, "batch-too-large",
+                       "these are more than " + whose + " ever takes, " + bound + "; send them in smaller batches");
+    auto wait = kUnknownWait;
+    std::string estimate = "nothing has left it in the last minute, so nobody knows when there is room";
+    std::string room_at = "null";
+    if (full.room_in) {
+        wait = std::clamp<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(*full.room_in).count(), 1, 3600);
+        const auto at = domain::rfc3339(now + *full.room_in);
+        estimate = "as fast as it goes there is room at " + at;
+        room_at = "\"" + at + "\"";
+    }
+    auto response =
+        problem(429, "queue-full",
+                std::to_string(full.waiting) + " wait in " + whose + ", of " + bound + " that it takes; " + estimate);
+    response.body.pop_back();
+    response.body +=
+        ",\"waiting\":" + std::to_string(full.waiting) + ",\"limit\":" + bound + ",\"room_at\":" + room_at + "}";
+    response.headers.emplace_back("retry-after", std::to_string(wait));
+    return response;
+}
+}
+
 Task<HttpResponse> Api::enqueue(Call call, std::vector<priority_queue::NewExecution> executions, bool batch,
                                 domain::BatchId batch_id) {
     const auto key = idempotency_key(call.request);
     if (key.wrong)
         co_return problem(400, "invalid-idempotency-key", "Idempotency-Key must have 1 to 255 printable characters",
                           {{"Idempotency-Key", "must have 1 to 255 printable characters"}});
+    // Nothing is read for those who ask what their type says.
+    const auto says_itself = [](const auto& each) { return !each.execution.need_amounts.empty(); };
+    if (std::any_of(executions.begin(), executions.end(), says_itself)) {
+        auto asked_providers = node_.database().read([](Tx& tx) { return resource_manager::ProviderStore().load(tx); });
+        const auto providers = co_await std::move(asked_providers);
+        const auto faults = never_granted(executions, batch, *node_.catalogue(), providers);
+        if (!faults.empty()) co_return invalid(faults);
+    }
+    take_limit_keys(executions, *node_.catalogue(), *node_.providers());
     orchestrator::IntakeItem item;
     JsonWriter json;
     json.open();
@@ -87,11 +129,18 @@ Task<HttpResponse> Api::enqueue(Call call, std::vector<priority_queue::NewExecut
     json.close();
     item.executions = std::move(executions);
     item.answer = std::move(json).text();
+    const auto joined = hub_.join_queue(item.executions);
+    if (joined.full) {
+        node_.probe().turned_away(item.executions.size());
+        co_return queue_full(joined, node_.clock().now());
+    }
     if (!key.key.empty()) {
         orchestrator::IdempotencyKey named;
         named.organization_id = call.caller.organization_id;
         named.owner = call.caller.key.text();
         named.route = batch ? "POST /v1/executions/batch" : "POST /v1/executions";
+        // A replay's body does not say what is replayed.
+        if (call.path.contains("id")) named.route += "/" + call.path["id"] + "/replay";
         named.key = key.key;
         named.body_sha256 = std::string(platform::view(platform::sha256(call.request.body)));
         item.key = std::move(named);
@@ -143,14 +192,14 @@ std::optional<ExecutionView> read_view(Tx& tx, const ExecutionId& id, const std:
     view.payload = queue.payload(tx, id);
     auto results = queue.results(tx, {{id, view.execution.opening}});
     if (!results.empty()) view.result = std::move(results.front());
-    for (auto& gate : orchestrator::SchedulerStore().lane_gates(tx))
+    for (auto& gate : orchestrator::GateStore().closed(tx))
         if (gate.lane == view.execution.lane) view.lane_gate = std::move(gate);
     return view;
 }
 
 std::vector<ExecutionView> list_views(Tx& tx, const priority_queue::ExecutionFilter& filter) {
     std::map<domain::Lane, orchestrator::RecordedGate> gates;
-    for (auto& gate : orchestrator::SchedulerStore().lane_gates(tx)) gates.emplace(gate.lane, std::move(gate));
+    for (auto& gate : orchestrator::GateStore().closed(tx)) gates.emplace(gate.lane, std::move(gate));
     std::vector<ExecutionView> views;
     for (auto& row : priority_queue::QueueStore().list(tx, filter)) {
         auto& view = views.emplace_back();
@@ -262,15 +311,9 @@ Task<HttpResponse> Api::change_execution(Call call) {
 Task<HttpResponse> Api::cancel_execution(Call call) {
     const auto id = ExecutionId::parse(call.path["id"]);
     if (!id) co_return no_such_execution();
-    orchestrator::Cancel cancel;
-    cancel.by = call.caller.name;
-    if (!call.request.body.empty()) {
-        if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
-        BodyReader body(call.request.body);
-        cancel.reason = body.text("reason");
-        body.nothing_else();
-        if (!body.faults().empty()) co_return invalid(body.faults());
-    }
+    auto said = read_by_hand(call.request.body, 200);
+    if (said.refused) co_return *std::move(said.refused);
+    orchestrator::Cancel cancel{call.caller.name, std::move(said.reason)};
     const auto reply = co_await node_.submit(*id, std::move(cancel), call.caller.organization_id);
     co_return respond(reply);
 }
@@ -289,6 +332,54 @@ Task<HttpResponse> Api::retry_execution(Call call) {
     }
     const auto reply = co_await node_.submit(*id, std::move(reopen), call.caller.organization_id);
     co_return respond(reply);
+}
+
+/// A new execution with the type, input, context and priority of this one, whatever became of it.
+Task<HttpResponse> Api::replay_execution(Call call) {
+    const auto id = ExecutionId::parse(call.path["id"]);
+    if (!id) co_return no_such_execution();
+    auto asked_view = node_.database().transact([wanted = *id, organization = call.caller.organization_id](Tx& tx) {
+        return read_view(tx, wanted, organization);
+    });
+    auto view = co_await std::move(asked_view);
+    if (!view) co_return no_such_execution();
+    const auto& before = view->execution;
+    priority_queue::NewExecution made;
+    auto& e = made.execution;
+    e.priority = before.priority;
+    if (!call.request.body.empty()) {
+        if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
+        BodyReader body(call.request.body);
+        e.priority = body.priority("priority").value_or(e.priority);
+        body.nothing_else();
+        if (!body.faults().empty()) co_return invalid(body.faults());
+    }
+    e.lane = before.lane;
+    const auto catalogue = node_.catalogue();
+    const auto* type = catalogue->find(e.lane);
+    if (!type)
+        co_return problem(409, "no-such-type",
+                          "the workflow type " + e.lane.workflow_type + " is not registered any more");
+    e.created_at = e.scheduled_at = node_.clock().now();
+    e.ready = true;
+    e.ready_at = e.created_at;
+    e.max_retries = before.max_retries;
+    e.concurrency_key = before.concurrency_key;
+    e.size_class = before.size_class;
+    e.parent = before.id;
+    e.last_seq = 1;
+    if (view->payload) {
+        made.input = std::move(view->payload->input);
+        made.context = std::move(view->payload->context);
+    }
+    // By what the type says today.
+    const auto amounts = subworkflows::need_amounts(type->from_input, made.input);
+    if (!amounts) co_return invalid({{"/input" + amounts.error().pointer, amounts.error().what}});
+    e.need_amounts = domain::need_amounts_text(*amounts);
+    std::vector<priority_queue::NewExecution> one;
+    one.push_back(std::move(made));
+    auto asked_answer = enqueue(std::move(call), std::move(one), false, {});
+    co_return co_await std::move(asked_answer);
 }
 
 Task<HttpResponse> Api::accept_late(Call call) {
@@ -395,13 +486,7 @@ Task<HttpResponse> Api::execution_attempts(Call call) {
                     .field("node", row.text())
                     .field("endpoint_id", row.text())
                     .field("deliveries", row.small());
-                const auto time = [&](std::string_view key) {
-                    const auto at = row.maybe_time();
-                    json.raw(key, at ? "\"" + domain::rfc3339(*at) + "\"" : "null");
-                };
-                time("granted_at");
-                time("accepted_at");
-                time("closed_at");
+                for (const char* key : {"granted_at", "accepted_at", "closed_at"}) json.field(key, row.maybe_time());
                 json.field("state", "closed").field("outcome", row.text()).field("detail", row.text());
                 const auto cost = row.maybe_integer();
                 json.raw("cost_usd", cost ? "\"" + domain::decimal(domain::MicroUsd{*cost}) + "\"" : "null");
@@ -418,8 +503,7 @@ Task<HttpResponse> Api::execution_attempts(Call call) {
                     .field("endpoint_id", attempt.endpoint.text())
                     .field("deliveries", attempt.deliveries);
                 json.field("granted_at", domain::rfc3339(attempt.granted_at));
-                json.raw("accepted_at",
-                         attempt.accepted_at ? "\"" + domain::rfc3339(*attempt.accepted_at) + "\"" : "null");
+                json.field("accepted_at", attempt.accepted_at);
                 json.raw("closed_at", "null")
                     .field("state", name(attempt.state))
                     .raw("outcome", "null")

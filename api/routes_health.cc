@@ -41,6 +41,7 @@ Task<HttpResponse> Api::metrics(Call call) {
     node_.probe().show(hub_.board(), hub_.state(), node_.clock().now(), hub_.leads());
     node_.probe().show_waiting(node_.clients_waiting());
     auto& database = node_.database();
+    node_.probe().show_batch(hub_.batch_limit());
     node_.probe().show_database(database.busy(), database.waiting(), database.connections(), database.reachable());
     HttpResponse response = plain(200, metrics_.text());
     response.headers.front().second = "text/plain; version=0.0.4; charset=utf-8";

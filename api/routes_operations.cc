@@ -1,16 +1,15 @@
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include <fstream>
-
 #include "api/api.h"
 #include "api/problem.h"
 #include "api/request_reader.h"
 #include "api_sql.h"
+#include "orchestrator/gate_store.h"
 #include "orchestrator/lane_events.h"
 #include "platform/gate_json.h"
 #include "platform/json_writer.h"
+#include "platform/memory.h"
 #include "priority_queue/score.h"
+#include "resource_manager/budget_store.h"
+#include "subworkflows/pause_condition.h"
 
 namespace impresario::api {
 
@@ -20,20 +19,6 @@ using platform::Params;
 using platform::RowReader;
 using platform::Task;
 using platform::Tx;
-
-namespace {
-void time_field(JsonWriter& json, std::string_view key, const std::optional<domain::TimePoint>& at) {
-    json.raw(key, at ? "\"" + domain::rfc3339(*at) + "\"" : "null");
-}
-
-std::int64_t resident_mb() {
-    std::ifstream statm("/proc/self/statm");
-    std::int64_t pages = 0;
-    std::int64_t resident = 0;
-    statm >> pages >> resident;
-    return resident * sysconf(_SC_PAGESIZE) / 1048576;
-}
-}
 
 Task<HttpResponse> Api::queue(Call call) {
     std::vector<FieldFault> faults;
@@ -52,7 +37,7 @@ Task<HttpResponse> Api::queue(Call call) {
                 .field("ready", row.integer())
                 .field("not_due", row.integer())
                 .field("gated", row.integer());
-            time_field(json, "oldest_ready_at", row.maybe_time());
+            json.field("oldest_ready_at", row.maybe_time());
             json.close();
         }
         json.close(']');
@@ -78,7 +63,7 @@ Task<HttpResponse> Api::queue(Call call) {
                 .field("starvation", parts.starvation);
             json.close();
             json.field("beyond_max_wait", starving);
-            json.raw("lane_gate", gate.empty() ? "null" : platform::json_quoted(gate));
+            json.field_or_null("lane_gate", gate);
             json.close();
         }
         json.close(']');
@@ -89,10 +74,57 @@ Task<HttpResponse> Api::queue(Call call) {
     co_return json_response(200, text);
 }
 
+namespace {
+
+void write_api_limits(JsonWriter& json, const platform::Rows& rows) {
+    json.open("api_limits", '{');
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        const auto provider = row.text();
+        json.open(provider, '{');
+        const auto remaining = row.maybe_integer();
+        remaining ? json.field("remaining", *remaining) : json.raw("remaining", "null");
+        json.field("reset_at", row.maybe_time());
+        json.field("cost_today", row.text());
+        json.close();
+    }
+    json.close();
+}
+
+/// Of the budgets by the day that all of the organization's executions fall on, the one that leaves least; without one
+/// what was spent.
+void write_cost_budget(JsonWriter& json, const std::vector<resource_manager::BudgetState>& budgets,
+                       const std::string& organization, domain::MicroUsd spent, domain::TimePoint now) {
+    const auto left = [&](const resource_manager::BudgetState& state) {
+        return state.budget.limit - state.counted(now).counted();
+    };
+    const resource_manager::BudgetState* narrowest = nullptr;
+    for (const auto& state : budgets) {
+        const auto& scope = state.budget.scope;
+        const bool of_all = (scope.organization_id.empty() || scope.organization_id == organization) &&
+                            scope.provider.empty() && scope.workflow_type.empty() && !scope.batch;
+        if (state.budget.window.unit != resource_manager::WindowUnit::day || !of_all) continue;
+        if (!narrowest || left(state) < left(*narrowest)) narrowest = &state;
+    }
+    json.open("cost_budget", '{');
+    if (narrowest) {
+        json.field("used_today", domain::decimal(narrowest->counted(now).counted()))
+            .field("daily_limit", domain::decimal(narrowest->budget.limit))
+            .field("budget", narrowest->budget.name);
+    } else {
+        json.field("used_today", domain::decimal(spent)).raw("daily_limit", "null").raw("budget", "null");
+    }
+    json.close();
+}
+
+}
+
 /// OrchestratorState of 003.
 Task<HttpResponse> Api::state(Call call) {
     auto asked_text = node_.database().transact([organization = call.caller.organization_id,
-                                                 connections = node_.database().connections()](Tx& tx) {
+                                                 connections = node_.database().connections(),
+                                                 memory_mb = hub_.settings().memory_total_mb,
+                                                 batch = hub_.batch_limit(), now = node_.clock().now()](Tx& tx) {
         const orchestrator::SchedulerStore scheduler;
         const auto shown = scheduler.read_state(tx);
         JsonWriter json;
@@ -133,7 +165,7 @@ Task<HttpResponse> Api::state(Call call) {
             running[type] = row.integer();
         }
         std::map<std::string, orchestrator::RecordedGate> gates;
-        for (auto& gate : scheduler.lane_gates(tx))
+        for (auto& gate : orchestrator::GateStore().closed(tx))
             if (gate.lane.organization_id == organization) gates[gate.lane.workflow_type] = gate;
         const auto lane = [&](const std::string& type, std::int64_t ready, std::int64_t not_due, std::int64_t gated) {
             json.open();
@@ -178,21 +210,22 @@ Task<HttpResponse> Api::state(Call call) {
         const domain::MicroUsd spent{counts.integer()};
         json.field("spent_usd", domain::decimal(spent)).close();
         json.open("resource_status", '{');
-        json.raw("api_limits", "{}");
+        write_api_limits(json, tx.exec(sql::api_limits, Params().add(organization)));
         json.open("database", '{');
         json.field("active_connections", RowReader(tx.exec(sql::connections), 0).integer())
             .field("pool_size", connections)
             .field("max_connections", 20)
+            .field("batch_limit", batch)
             .close();
         json.open("memory", '{');
-        json.field("used_mb", resident_mb())
+        json.field("reserved_mb", RowReader(tx.exec(sql::reserved_memory), 0).integer()).field("limit_mb", memory_mb);
+        json.field("used_mb", platform::resident_mb())
             .field("available_mb", sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE) / 1048576)
             .close();
-        json.open("cost_budget", '{');
-        json.field("used_today", domain::decimal(spent)).raw("daily_limit", "null").close();
+        write_cost_budget(json, resource_manager::BudgetStore().load(tx, now), organization, spent, now);
         json.close();
-        time_field(json, "last_execution", shown.last_execution);
-        time_field(json, "next_scheduled", shown.next_scheduled);
+        json.field("last_execution", shown.last_execution);
+        json.field("next_scheduled", shown.next_scheduled);
         json.close();
         return std::move(json).text();
     });
@@ -231,9 +264,11 @@ Task<HttpResponse> Api::pauses(Call call) {
     for (const auto& pause : catalogue->pauses) {
         if (!pause.organization_id.empty() && pause.organization_id != call.caller.organization_id) continue;
         json.open();
-        json.raw("workflow_type", pause.workflow_type.empty() ? "null" : platform::json_quoted(pause.workflow_type));
+        json.field_or_null("workflow_type", pause.workflow_type);
         json.field("reason", pause.reason).field("by", pause.by).field("since", domain::rfc3339(pause.since));
-        time_field(json, "until", pause.until);
+        json.field("until", pause.until);
+        json.field_or_null("provider", pause.provider);
+        json.field_or_null("until_condition", pause.condition);
         json.close();
     }
     json.close(']');
@@ -244,6 +279,8 @@ Task<HttpResponse> Api::pauses(Call call) {
 namespace {
 struct PauseRequest {
     subworkflows::PauseRecord record;
+    /// Until the window of this budget turns; empty: of none.
+    std::string budget;
     std::vector<FieldFault> faults;
 };
 
@@ -257,27 +294,30 @@ PauseRequest read_pause(const Call& call, const subworkflows::Catalogue& catalog
     if (!request.record.workflow_type.empty() && pausing &&
         !catalogue.find({call.caller.organization_id, request.record.workflow_type}))
         body.wrong("workflow_type", "is not a registered workflow type");
+    auto& record = request.record;
+    record.provider = body.text("provider");
+    if (!record.provider.empty() && !record.workflow_type.empty())
+        body.wrong("provider", "and workflow_type are two pauses");
     if (pausing) {
-        request.record.reason = body.text("reason", 500);
-        request.record.until = body.time("until");
+        if (!record.provider.empty() && std::none_of(catalogue.types.begin(), catalogue.types.end(),
+                                                     [&](const auto& each) { return record.covers(each.second); }))
+            body.wrong("provider", "is called by no workflow type (call_estimates)");
+        record.reason = body.text("reason", 500);
+        record.until = body.time("until");
+        record.condition = body.text("until_condition");
+        const auto condition = subworkflows::parse_pause_condition(record.condition);
+        if (!record.condition.empty() && !condition)
+            body.wrong("until_condition", "must be endpoints_healthy, or queue_below: and a number from 1");
+        if (condition && condition->kind == subworkflows::PauseCondition::Kind::queue_below &&
+            record.workflow_type.empty() && record.provider.empty())
+            body.wrong("until_condition", "counts what waits in other lanes, and this pause leaves none");
+        request.budget = body.text("until_budget");
+        if (!request.budget.empty() && record.until) body.wrong("until_budget", "and until are two times");
     }
     body.nothing_else();
     request.faults = body.faults();
     return request;
 }
-}
-
-/// Each lane that is meant has it in its stream, with who and why.
-void Api::tell_lanes(Tx& tx, const subworkflows::Catalogue& catalogue, const subworkflows::PauseRecord& record,
-                     std::string_view type) const {
-    JsonWriter json;
-    json.open();
-    json.field("by", record.by).field("reason", record.reason);
-    time_field(json, "until", record.until);
-    json.close();
-    for (const auto& [lane, known] : catalogue.types)
-        if (record.covers(lane))
-            orchestrator::append_lane_event(tx, node_.catalogue_store(), lane, node_.id(), type, json.text());
 }
 
 /// Without a workflow_type everything of the organization is paused.
@@ -286,9 +326,23 @@ Task<HttpResponse> Api::pause(Call call) {
         if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
     auto request = read_pause(call, *node_.catalogue(), true);
     if (!request.faults.empty()) co_return invalid(request.faults);
+    if (!request.budget.empty()) {
+        auto asked_turn = node_.database().transact([name = request.budget, organization = call.caller.organization_id,
+                                                     now = node_.clock().now()](Tx& tx) {
+            for (const auto& state : resource_manager::BudgetStore().load(tx, now))
+                if (state.budget.name == name &&
+                    (state.budget.scope.organization_id.empty() || state.budget.scope.organization_id == organization))
+                    return state.turns_at(now);
+            return std::optional<domain::TimePoint>();
+        });
+        request.record.until = co_await std::move(asked_turn);
+        if (!request.record.until)
+            co_return invalid({{"/until_budget", "is no budget whose window turns; GET /v1/budgets lists them"}});
+    }
     auto pausing = node_.database().transact([this, record = request.record, catalogue = node_.catalogue()](Tx& tx) {
         node_.catalogue_store().pause(tx, record);
-        tell_lanes(tx, *catalogue, record, domain::event::lane_paused);
+        orchestrator::tell_lanes(tx, node_.catalogue_store(), *catalogue, record, node_.id(),
+                                 domain::event::lane_paused);
     });
     co_await std::move(pausing);
     co_await node_.refresh_catalogue();
@@ -302,8 +356,10 @@ Task<HttpResponse> Api::resume(Call call) {
     auto request = read_pause(call, *node_.catalogue(), false);
     if (!request.faults.empty()) co_return invalid(request.faults);
     auto asked_was = node_.database().transact([this, record = request.record, catalogue = node_.catalogue()](Tx& tx) {
-        const bool paused = node_.catalogue_store().resume(tx, record.organization_id, record.workflow_type);
-        if (paused) tell_lanes(tx, *catalogue, record, domain::event::lane_resumed);
+        const bool paused = node_.catalogue_store().resume(tx, record);
+        if (paused)
+            orchestrator::tell_lanes(tx, node_.catalogue_store(), *catalogue, record, node_.id(),
+                                     domain::event::lane_resumed);
         return paused;
     });
     const bool was = co_await std::move(asked_was);

@@ -1,9 +1,13 @@
 #include "api/api.h"
+#include "api/definition_versions.h"
 #include "api/problem.h"
 #include "api/request_reader.h"
+#include "journal/event_store.h"
+#include "orchestrator/lane_events.h"
 #include "platform/json_writer.h"
 #include "resource_manager/provider_json.h"
 #include "resource_manager/provider_store.h"
+#include "resource_manager/weather_store.h"
 
 namespace impresario::api {
 
@@ -26,9 +30,31 @@ void amount_field(JsonWriter& json, std::string_view key, Measure of, std::int64
     }
 }
 
-/// What of each limit is used, and when one more fits. An organization sees its own and what everybody shares.
+/// Of a limit with a key those keys that use most, and how many there are.
+constexpr std::size_t kMostKeys = 20;
+
+void write_keys(JsonWriter& json, const resource_manager::KeyMeters& keys, const resource_manager::ProviderLimit& limit,
+                domain::TimePoint now) {
+    json.field("keys_in_use", keys.in_use(now));
+    json.open("keys", '[');
+    const auto heaviest = keys.heaviest(kMostKeys, now);
+    for (const auto& use : heaviest) {
+        json.open();
+        json.field("key", use.key);
+        amount_field(json, "used", limit.of, use.used);
+        amount_field(json, "in_flight", limit.of, use.in_flight);
+        amount_field(json, "headroom", limit.of, std::max<std::int64_t>(0, limit.ceiling - use.used));
+        amount_field(json, "guaranteed_left", limit.of, std::max<std::int64_t>(0, limit.guaranteed - use.used));
+        json.field("next_at", keys.fits_at(use.key, 1, now));
+        json.close();
+    }
+    json.close(']');
+}
+
+/// What of each limit is used, and when one more fits. An organization sees its own and what everybody shares, but of
+/// that not whose keys: they are other organizations' customers.
 void write_use(JsonWriter& json, const ProviderMeters& meters, const std::string& provider,
-               const std::string& organization, domain::TimePoint now) {
+               const std::string& organization, bool sees_all, domain::TimePoint now) {
     json.open("use", '[');
     for (const auto& shown : meters.all()) {
         const bool ours =
@@ -38,15 +64,45 @@ void write_use(JsonWriter& json, const ProviderMeters& meters, const std::string
         const auto used = shown.meter->used(now);
         json.open();
         json.field("limit", limit.name);
-        json.raw("subject", shown.subject.empty() ? "null" : platform::json_quoted(shown.subject));
+        json.field_or_null("subject", shown.subject);
         amount_field(json, "used", limit.of, used);
         amount_field(json, "in_flight", limit.of, shown.meter->in_flight());
         amount_field(json, "headroom", limit.of, std::max<std::int64_t>(0, limit.capacity() - used));
-        const auto next = shown.meter->fits_at(1, now);
-        json.raw("next_at", next ? "\"" + domain::rfc3339(*next) + "\"" : "null");
+        json.field("next_at", shown.meter->fits_at(1, now));
+        if (shown.keys && (sees_all || !shown.subject.empty())) write_keys(json, *shown.keys, limit, now);
         json.close();
     }
     json.close(']');
+}
+
+/// How it does; null in fair weather. What was learnt holds within `window_seconds`.
+void write_weather(JsonWriter& json, const ProviderMeters& meters, const std::string& provider, domain::TimePoint now) {
+    const auto found = meters.weather().find(provider);
+    if (found == meters.weather().end()) return;
+    const auto& weather = found->second;
+    const auto& record = weather.record();
+    if (!record.since && !record.cooling_until && !weather.left(now)) {
+        json.raw("weather", "null");
+        return;
+    }
+    json.open("weather", '{');
+    const auto left = weather.left(now);
+    const bool cooling = weather.cooling(now) || left == 0;
+    json.field("state", cooling ? "cooling" : weather.probed(now) ? "probing" : record.learnt ? "learning" : "fair");
+    json.field("cooling_until", weather.cooling(now) ? record.cooling_until
+                                : left == 0          ? std::optional(record.quota->until)
+                                                     : std::nullopt);
+    json.field("since", record.since);
+    json.field("why", record.why).field("by", record.by);
+    json.field("learnt", weather.allowed(now));
+    json.field("window_seconds", static_cast<double>(weather.window().count()) / 1e6);
+    json.field("used", weather.used(now));
+    json.field("refused_at", record.refused_at);
+    json.field("grows_at", record.grows_at);
+    json.field("remaining", left);
+    if (left) json.field("remaining_of", resource_manager::name(record.quota->of));
+    json.field("remaining_until", left ? std::optional(record.quota->until) : std::nullopt);
+    json.close();
 }
 
 void write_provider(JsonWriter& json, const Provider& provider) {
@@ -59,8 +115,6 @@ void write_provider(JsonWriter& json, const Provider& provider) {
 }
 
 /// Providers are everybody's: one organization's administrator would set the limits of all others.
-bool may_change(const Caller& caller) { return caller.organization_id == domain::kDefaultOrganization; }
-
 HttpResponse not_yours() {
     return problem(403, "forbidden",
                    "providers are shared by all organizations; use an admin key of the organization default");
@@ -72,11 +126,12 @@ HttpResponse not_yours() {
 Task<HttpResponse> Api::show_providers(Call call) {
     const auto wanted = call.path.contains("name") ? call.path["name"] : std::string{};
     auto asked_text = node_.database().transact([wanted, organization = call.caller.organization_id,
+                                                 sees_all = call.caller.looks_after_all(),
                                                  now = node_.clock().now()](Tx& tx) -> std::optional<std::string> {
         const ProviderStore store;
         const auto providers = store.load(tx);
         ProviderMeters meters;
-        meters.load(providers, store.permits(tx), now);
+        meters.load(providers, store.permits(tx), now, resource_manager::WeatherStore().load(tx));
         JsonWriter json;
         if (wanted.empty()) {
             json.open();
@@ -88,7 +143,8 @@ Task<HttpResponse> Api::show_providers(Call call) {
             found = true;
             json.open();
             write_provider(json, provider);
-            write_use(json, meters, provider.name, organization, now);
+            write_weather(json, meters, provider.name, now);
+            write_use(json, meters, provider.name, organization, sees_all, now);
             json.close();
         }
         if (!found) return std::nullopt;
@@ -104,13 +160,9 @@ Task<HttpResponse> Api::show_providers(Call call) {
 }
 
 Task<HttpResponse> Api::put_provider(Call call) {
-    if (!may_change(call.caller)) co_return not_yours();
+    if (!call.caller.looks_after_all()) co_return not_yours();
     auto provider = resource_manager::parse_provider(call.request.body, call.path["name"]);
-    if (!provider) {
-        std::vector<FieldFault> faults;
-        for (auto& fault : provider.error()) faults.push_back({std::move(fault.pointer), std::move(fault.what)});
-        co_return invalid(faults);
-    }
+    if (!provider) co_return invalid(provider.error());
     provider->updated_by = call.caller.name;
     auto putting =
         node_.database().transact([made = *std::move(provider)](Tx& tx) { return ProviderStore().put(tx, made); });
@@ -124,7 +176,7 @@ Task<HttpResponse> Api::put_provider(Call call) {
 }
 
 Task<HttpResponse> Api::delete_provider(Call call) {
-    if (!may_change(call.caller)) co_return not_yours();
+    if (!call.caller.looks_after_all()) co_return not_yours();
     auto deleting = node_.database().transact([name = call.path["name"], by = call.caller.name](Tx& tx) {
         return ProviderStore().remove(tx, name, by, "deleted");
     });
@@ -136,26 +188,63 @@ Task<HttpResponse> Api::delete_provider(Call call) {
     co_return response;
 }
 
+/// Nothing goes to it until then.
+Task<HttpResponse> Api::cool_provider(Call call) {
+    if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
+    BodyReader body(call.request.body);
+    auto reason = body.text("reason", 500);
+    const auto until = body.time("until");
+    const auto now = node_.clock().now();
+    if (!until) {
+        body.wrong("until", "is missing: until when nothing is to go to it");
+    } else if (*until <= now || *until > now + resource_manager::ProviderWeather::kLongestWait) {
+        body.wrong("until",
+                   "must be within the next 24 hours; to stop a provider for longer, limit it or pause its types");
+    }
+    body.nothing_else();
+    if (!body.faults().empty()) co_return invalid(body.faults());
+    auto setting = set_weather(std::move(call), until, std::move(reason));
+    co_return co_await std::move(setting);
+}
+
+/// It is asked again as if it had never refused.
+Task<HttpResponse> Api::reset_provider(Call call) {
+    auto said = read_by_hand(call.request.body, 500);
+    if (said.refused) co_return *std::move(said.refused);
+    auto setting = set_weather(std::move(call), std::nullopt, std::move(said.reason));
+    co_return co_await std::move(setting);
+}
+
+/// The row says so, the provider's stream who and why; the catalogue brings it to whoever leads.
+Task<HttpResponse> Api::set_weather(Call call, std::optional<domain::TimePoint> until, std::string reason) {
+    if (!call.caller.looks_after_all()) co_return not_yours();
+    const auto name = call.path["name"];
+    auto setting = node_.database().transact([this, name, until, reason, by = call.caller.name](Tx& tx) {
+        const auto place = resource_manager::WeatherStore().set(tx, name, until, reason, by);
+        if (!place) return false;
+        resource_manager::WeatherRecord record;
+        record.cooling_until = until;
+        record.why = reason;
+        record.by = by;
+        const auto type = until ? domain::event::provider_cooling : domain::event::provider_recovered;
+        journal::EventStore().append(tx, {orchestrator::provider_event(type, place->stream, place->seq, name, record)},
+                                     node_.id());
+        return true;
+    });
+    const bool set = co_await std::move(setting);
+    if (!set) co_return problem(404, "not-found", "there is no such provider");
+    co_await node_.refresh_catalogue();
+    hub_.wake();
+    auto showing = show_providers(std::move(call));
+    co_return co_await std::move(showing);
+}
+
 Task<HttpResponse> Api::provider_versions(Call call) {
     auto asked_versions =
         node_.database().read([name = call.path["name"]](Tx& tx) { return ProviderStore().versions(tx, name); });
     const auto versions = co_await std::move(asked_versions);
     if (versions.empty()) co_return problem(404, "not-found", "there has never been such a provider");
-    JsonWriter json;
-    json.open();
-    json.open("versions", '[');
-    for (const auto& each : versions) {
-        json.open();
-        json.field("version", each.version)
-            .field("at", domain::rfc3339(each.at))
-            .field("by", each.by)
-            .field("reason", each.reason)
-            .raw("limits", each.limits.empty() ? "null" : each.limits);
-        json.close();
-    }
-    json.close(']');
-    json.close();
-    co_return json_response(200, std::move(json).text());
+    co_return json_response(200, versions_json(versions, "limits"));
 }
 
 }

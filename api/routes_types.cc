@@ -38,11 +38,11 @@ Task<HttpResponse> Api::put_type(Call call) {
     co_await node_.refresh_catalogue();
     const auto catalogue = node_.catalogue();
     auto type = subworkflows::parse_workflow_type(call.request.body, lane, catalogue->find(lane));
-    if (!type) {
-        std::vector<FieldFault> faults;
-        for (auto& fault : type.error()) faults.push_back({std::move(fault.pointer), std::move(fault.what)});
-        co_return invalid(faults);
-    }
+    if (!type) co_return invalid(type.error());
+    const auto shared = hub_.settings().memory_total_mb;
+    if (type->memory_mb.value_or(0) > shared)
+        co_return invalid({{"/memory_mb", "is more than all executions share, " + std::to_string(shared) +
+                                              " MB; raise memory.total_mb of the configuration first"}});
     type->source = "api";
     auto asked_created =
         node_.database().transact([this, made = *type](Tx& tx) { return node_.catalogue_store().put(tx, made); });

@@ -68,6 +68,12 @@ const std::vector<Measure>& measures() {
          [](const auto& settings, auto& postgres, const auto& counts) {
              return closed_lane(settings, postgres, counts.closed, counts.drain / 2);
          }},
+        {"limits",
+         "throughput with 20 limits and 10 budgets",
+         {},
+         [](const auto& settings, auto& postgres, const auto& counts) {
+             return limited(settings, postgres, counts.drain);
+         }},
     };
     return all;
 }
@@ -85,6 +91,7 @@ const std::vector<Target>& targets() {
         {"claim_beside_snapshot_ratio", "", 2, false, "claim of 50 beside a held snapshot to fresh"},
         {"memory_queued", "", 400, false, "MB of the hub with a deep queue"},
         {"beside_closed_ratio", "", 0.95, true, "throughput beside a closed lane to without"},
+        {"limited_ratio", "", 0.9, true, "throughput with 20 limits and 10 budgets to without"},
     };
     return all;
 }

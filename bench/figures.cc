@@ -223,4 +223,62 @@ std::vector<Figure> closed_lane(const StageSettings& settings, platform::LocalPo
             {"beside_closed_ratio", with / without, "", ""}};
 }
 
+namespace {
+constexpr int kProviders = 5;
+constexpr int kBudgets = 10;
+
+/// Four kinds of limits of each provider, and budgets over everybody, the organization, the type and the providers:
+/// all are asked about at each start, and none is reached.
+void limit(Stage& stage) {
+    auto limited = nlohmann::json::parse(stage.type());
+    limited["call_estimates"] = nlohmann::json::array();
+    for (int i = 0; i < kProviders; ++i) {
+        const auto name = "bench-" + std::to_string(i);
+        stage.ask("PUT", "/v1/providers/" + name,
+                  R"({"limits":[{"name":"calls","of":"requests","limit":1000000,"per":"minute"},
+                     {"name":"tokens","of":"tokens","limit":1000000000,"per":"minute","kind":"token_bucket"},
+                     {"name":"items","of":"items","limit":1000000000,"per":"hour"},
+                     {"name":"cost","of":"cost","limit":"1000000","per":"day","kind":"fixed_window"}]})");
+        limited["call_estimates"].push_back(
+            {{"provider", name}, {"calls", 1}, {"tokens", 100}, {"items", 1}, {"cost_usd", "0.002"}});
+    }
+    for (int i = 0; i < kBudgets; ++i) {
+        nlohmann::json budget{{"limit_usd", "1000000"}, {"window", i % 2 == 0 ? "day" : "month"}, {"reason", "bench"}};
+        if (i == 0) budget["scope"] = {{"organization_id", nullptr}};
+        if (i == 1) budget["scope"] = {{"workflow_type", "bench"}};
+        if (i >= kBudgets - kProviders) budget["scope"] = {{"provider", "bench-" + std::to_string(i % kProviders)}};
+        stage.ask("PUT", "/v1/budgets/bench-" + std::to_string(i), budget.dump());
+    }
+    stage.ask("PUT", "/v1/workflow-types/bench", limited.dump());
+}
+}
+
+std::vector<Figure> limited(const StageSettings& settings, platform::LocalPostgres& postgres, std::int64_t count) {
+    const auto measured = [&](bool with) {
+        Stage stage(settings, postgres, Receiver::node);
+        if (with) limit(stage);
+        stage.pause();
+        stage.fill(count);
+        stage.query("vacuum analyze executions");
+        const auto result = drained(stage, count);
+        // What was not counted and booked was not measured.
+        const auto taken =
+            stage.query("select (select count(*) from permits) || ' ' || (select count(*) from ledger_movements)");
+        const auto expected = std::to_string(with ? count : 0) + " " + std::to_string(with ? 2 * count : 0);
+        if (taken != expected)
+            throw std::runtime_error("permits and movements are " + taken + " instead of " + expected);
+        return result;
+    };
+    const auto without = measured(false);
+    const auto with = measured(true);
+    return {{"unlimited", without.rate, "1/s", "drained without limits and budgets"},
+            {"limited", with.rate, "1/s",
+             "with " + std::to_string(4 * kProviders) + " limits and " + std::to_string(kBudgets) + " budgets"},
+            {"limited_ratio", with.rate / without.rate, "", ""},
+            {"unlimited_hub_cpu", without.micros.hubs, "us", "CPU of the hub for each execution"},
+            {"limited_hub_cpu", with.micros.hubs, "us", ""},
+            {"unlimited_postgres_cpu", without.micros.postgres, "us", "of PostgreSQL"},
+            {"limited_postgres_cpu", with.micros.postgres, "us", ""}};
+}
+
 }

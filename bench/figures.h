@@ -39,5 +39,7 @@ std::vector<Figure> callback(const StageSettings& settings, platform::LocalPostg
 std::vector<Figure> memory(const StageSettings& settings, platform::LocalPostgres& postgres, std::int64_t count);
 std::vector<Figure> closed_lane(const StageSettings& settings, platform::LocalPostgres& postgres, std::int64_t closed,
                                 std::int64_t open);
+/// How fast it drains with 20 provider limits and 10 budgets that are asked about at every start, and without.
+std::vector<Figure> limited(const StageSettings& settings, platform::LocalPostgres& postgres, std::int64_t count);
 
 }

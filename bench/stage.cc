@@ -156,6 +156,11 @@ void Stage::start_hub(int node) {
     hubs_.push_back(std::make_unique<platform::Process>(std::move(process)));
 }
 
+std::string Stage::type() const {
+    return R"({"endpoints":[{"url":"http://127.0.0.1:)" + std::to_string(receiver_port_) + R"(/run","max_in_flight":)" +
+           std::to_string(settings_.in_flight) + R"(}],"bearer":")" + kBearer + R"("})";
+}
+
 void Stage::ask(const std::string& method, const std::string& path, const std::string& body) {
     LoadSettings load;
     load.port = hub_port();

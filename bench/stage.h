@@ -55,6 +55,8 @@ class Stage {
 
     std::uint16_t hub_port(int node = 0) const { return hub_ports_[static_cast<std::size_t>(node)]; }
     const std::string& key() const { return key_; }
+    /// The definition of the workflow type that is measured, for who wants to say more of it.
+    std::string type() const;
     /// One request to the first node. Throws unless it was answered 2xx.
     void ask(const std::string& method, const std::string& path, const std::string& body = "");
     /// Runs one statement by itself and returns its first column of its first row as text.

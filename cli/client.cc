@@ -57,7 +57,7 @@ void ClientOptions::add_to(CLI::App* command) {
 
 bool ClientOptions::wants_json() const { return json || (!table && !on_terminal()); }
 
-Client::Client(const ClientOptions& options) {
+Client::Client(const ClientOptions& options) : patience_(options.patience) {
     url_ = options.url;
     if (url_.empty()) url_ = environment("IMPRESARIO_URL");
     if (url_.empty()) url_ = first_line(".impresario/url");
@@ -79,7 +79,7 @@ std::string Client::ask_text(const std::string& method, const std::string& path,
     platform::HttpClientSettings settings;
     // The user says where the hub is; the hub's own rule about inner addresses is not the user's.
     settings.egress = platform::EgressPolicy({*platform::Cidr::parse("0.0.0.0/0"), *platform::Cidr::parse("::/0")});
-    settings.whole_deadline = std::chrono::milliseconds{90000};
+    settings.whole_deadline = patience_;
     platform::HttpClient client(io.get_executor(), settings);
     platform::Headers all(headers.begin(), headers.end());
     all.emplace_back("authorization", "Bearer " + key_);

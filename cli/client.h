@@ -2,6 +2,7 @@
 // Asks a hub over HTTP, for the subcommands that are clients.
 
 #include <CLI/App.hpp>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -16,6 +17,8 @@ struct ClientOptions {
     std::string key;
     bool json = false;
     bool table = false;
+    /// How long an answer may take.
+    std::chrono::milliseconds patience{90000};
 
     /// Adds --url, --key-file, --json and --table.
     void add_to(CLI::App* command);
@@ -52,6 +55,7 @@ class Client {
   private:
     std::string url_;
     std::string key_;
+    std::chrono::milliseconds patience_;
 };
 
 }

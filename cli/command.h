@@ -38,5 +38,9 @@ void add_dev(Commands commands);
 void add_migrate(Commands commands);
 void add_keys(Commands commands);
 void add_client_commands(Commands commands);
+void add_explain(Commands commands);
+void add_budgets(Commands commands);
+void add_fairness(Commands commands);
+void add_fsck(Commands commands);
 
 }

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "cli/client.h"
-#include "cli/command.h"
+#include "cli/client_command.h"
 #include "cli/terminal.h"
 #include "domain/time.h"
 #include "platform/json_text.h"
@@ -14,13 +14,10 @@
 
 namespace impresario::cli {
 
-namespace {
-
 using Json = nlohmann::json;
 
 void print(const Json& json) { std::printf("%s\n", json.dump(2).c_str()); }
 
-/// A member as text for a cell; null and absent are "".
 std::string cell(const Json& object, const char* name) {
     const auto found = object.find(name);
     if (found == object.end() || found->is_null()) return "";
@@ -28,26 +25,10 @@ std::string cell(const Json& object, const char* name) {
     return found->dump();
 }
 
-/// "14:03:22" of an RFC 3339 time.
 std::string clock_of(const std::string& time) {
     return time.size() >= 19 ? time.substr(0, 10) + " " + time.substr(11, 8) : time;
 }
 
-std::string read_all(const std::string& where) {
-    if (where == "-") return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-    std::ifstream file(where);
-    if (!file) throw Refusal{Exit::usage, "the file " + where + " cannot be read"};
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-/// JSON given as text, as @file, or as - for standard input.
-std::string json_argument(const std::string& given) {
-    std::string text = given == "-" ? read_all("-") : given.starts_with('@') ? read_all(given.substr(1)) : given;
-    if (!Json::accept(text)) throw Refusal{Exit::usage, "the input is not JSON; give JSON, @file or -"};
-    return text;
-}
-
-/// Runs a command's body and turns what is thrown into an exit code.
 Action guarded(std::function<int()> body) {
     return [body] {
         try {
@@ -62,6 +43,14 @@ Action guarded(std::function<int()> body) {
     };
 }
 
+namespace {
+
+std::string read_all(const std::string& where) {
+    if (where == "-") return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+    std::ifstream file(where);
+    if (!file) throw Refusal{Exit::usage, "the file " + where + " cannot be read"};
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
 int end_code(const std::string& status) {
     if (status == "completed") return Exit::ok;
     if (status == "failed" || status == "dead" || status == "cancelled") return Exit::ended_badly;
@@ -73,6 +62,16 @@ std::string waiting_text(const Json& execution) {
     if (gate == execution.end() || !gate->is_object()) return cell(execution, "reason");
     return cell(*gate, "kind") + ": " + cell(*gate, "detail");
 }
+
+}
+
+std::string json_argument(const std::string& given) {
+    std::string text = given == "-" ? read_all("-") : given.starts_with('@') ? read_all(given.substr(1)) : given;
+    if (!Json::accept(text)) throw Refusal{Exit::usage, "the input is not JSON; give JSON, @file or -"};
+    return text;
+}
+
+namespace {
 
 void print_executions(const Json& list) {
     Table table({"execution", "type", "status", "prio", "created", "tries", "why"});
@@ -312,7 +311,11 @@ int for_each_id(const ManyOptions& o, const std::string& verb, const std::string
         try {
             answers.push_back(Json::parse(
                 client.ask_text("POST", "/v1/executions/" + platform::percent_encode(id) + "/" + verb, body)));
-            if (!o.client.wants_json()) std::printf("%s  %s\n", id.c_str(), cell(answers.back(), "status").c_str());
+            if (o.client.wants_json()) continue;
+            // What is made anew has an id of its own.
+            const auto made = cell(answers.back(), "execution_id");
+            std::printf("%s  %s%s\n", id.c_str(), cell(answers.back(), "status").c_str(),
+                        made.empty() || made == id ? "" : (" as " + made).c_str());
         } catch (const Refusal& refusal) {
             std::fprintf(stderr, "impresario: %s: %s\n", id.c_str(), refusal.text.c_str());
             code = refusal.code;
@@ -329,6 +332,9 @@ struct LaneOptions {
     std::string type;
     std::string reason;
     std::string until;
+    std::string provider;
+    std::string until_budget;
+    std::string until_condition;
     int limit = 20;
     bool watch = false;
 };
@@ -339,11 +345,14 @@ int pause(const LaneOptions& o, bool pausing) {
     if (!o.type.empty()) body["workflow_type"] = o.type;
     if (pausing && !o.reason.empty()) body["reason"] = o.reason;
     if (pausing && !o.until.empty()) body["until"] = o.until;
+    if (!o.provider.empty()) body["provider"] = o.provider;
+    if (!o.until_budget.empty()) body["until_budget"] = o.until_budget;
+    if (!o.until_condition.empty()) body["until_condition"] = o.until_condition;
     const auto answer = client.ask("POST", pausing ? "/v1/pause" : "/v1/resume", body);
     if (o.client.wants_json()) {
         print(answer);
     } else {
-        const std::string what = o.type.empty() ? "everything" : o.type;
+        const std::string what = !o.provider.empty() ? o.provider : o.type.empty() ? "everything" : o.type;
         std::printf("%s is %s\n", what.c_str(),
                     pausing                             ? "paused"
                     : answer.value("was_paused", false) ? "going on"
@@ -540,6 +549,35 @@ int list_types(const TypeOptions& o) {
     return Exit::ok;
 }
 
+struct WeatherOptions {
+    ClientOptions client;
+    std::string name;
+    std::string reason;
+    std::string until;
+};
+
+int set_weather(const WeatherOptions& o, const std::string& what) {
+    Json body = Json::object();
+    if (!o.reason.empty()) body["reason"] = o.reason;
+    if (!o.until.empty()) body["until"] = o.until;
+    print(Client(o.client).ask("POST", "/v1/providers/" + platform::percent_encode(o.name) + "/" + what, body));
+    return Exit::ok;
+}
+
+/// "cooling until …: why", "48 in 60 s since …"
+std::string shown_weather(const Json& weather) {
+    if (!weather.is_object()) return "fair";
+    std::string text = cell(weather, "state");
+    if (const auto until = cell(weather, "cooling_until"); !until.empty()) text += " until " + until;
+    if (const auto learnt = cell(weather, "learnt"); !learnt.empty())
+        text += ", " + learnt + " requests in " + cell(weather, "window_seconds") + " s go well";
+    if (const auto left = cell(weather, "remaining"); !left.empty())
+        text += ", " + left + " " + cell(weather, "remaining_of") + " left until " + cell(weather, "remaining_until");
+    if (const auto why = cell(weather, "why"); !why.empty()) text += ": " + why;
+    if (const auto by = cell(weather, "by"); !by.empty()) text += " (by " + by + ")";
+    return text;
+}
+
 int list_providers(const TypeOptions& o) {
     const Client client(o.client);
     const auto answer = client.ask("GET", "/v1/providers");
@@ -559,12 +597,24 @@ int list_providers(const TypeOptions& o) {
                 table.add({cell(provider, "name"), cell(limit, "name"), allows,
                            cell(use, "subject").empty() ? "all" : cell(use, "subject"), cell(use, "used"),
                            cell(use, "in_flight"), cell(use, "headroom"), cell(use, "next_at")});
+                if (!use.contains("keys")) continue;
+                for (const auto& key : use["keys"])
+                    table.add({"", "",
+                               limit["per_key"].contains("guaranteed")
+                                   ? cell(limit["per_key"], "guaranteed") + " to " + cell(limit["per_key"], "ceiling")
+                                   : cell(limit["per_key"], "ceiling"),
+                               cell(limit, "key") + " = " + cell(key, "key"), cell(key, "used"), cell(key, "in_flight"),
+                               cell(key, "headroom"), cell(key, "next_at")});
             }
             if (!used)
                 table.add({cell(provider, "name"), cell(limit, "name"), allows, "each " + cell(limit, "scope"), "0",
                            "0", "", ""});
         }
     table.print();
+    Table weather({"provider", "weather"});
+    for (const auto& provider : answer["providers"])
+        weather.add({cell(provider, "name"), shown_weather(provider["weather"])});
+    weather.print();
     return Exit::ok;
 }
 
@@ -690,11 +740,22 @@ void add_client_commands(Commands commands) {
         });
     }
     {
+        auto o = std::make_shared<ManyOptions>();
+        auto* c = app.add_subcommand("replay", "Enqueue executions once more, as new ones with the same input");
+        c->add_option("execution-id", o->ids, "One or more")->required();
+        o->client.add_to(c);
+        c->footer("Example:\n  impresario replay 018f3c1e-7b2a-7def-8123-456789abcdef");
+        act(c, [o] { return for_each_id(*o, "replay", ""); });
+    }
+    {
         auto o = std::make_shared<LaneOptions>();
         auto* c = app.add_subcommand("pause", "Stop a lane, or everything; what runs goes on");
         c->add_option("type", o->type, "Workflow type; left out: everything");
         c->add_option("--reason", o->reason, "Shown to everybody who asks why");
         c->add_option("--until", o->until, "RFC 3339 time at which it goes on by itself");
+        c->add_option("--provider", o->provider, "In place of a type: all lanes that call this provider");
+        c->add_option("--until-budget", o->until_budget, "Until the window of this budget turns");
+        c->add_option("--until-condition", o->until_condition, "endpoints_healthy, or queue_below:N (in other lanes)");
         o->client.add_to(c);
         c->footer(
             "Example:\n  impresario pause seo_monitor --reason 'site is being moved' --until 2026-12-01T06:00:00Z");
@@ -702,6 +763,7 @@ void add_client_commands(Commands commands) {
         auto p = std::make_shared<LaneOptions>();
         auto* r = app.add_subcommand("resume", "Let a lane, or everything, go on");
         r->add_option("type", p->type, "Workflow type; left out: everything");
+        r->add_option("--provider", p->provider, "In place of a type: all lanes that call this provider");
         p->client.add_to(r);
         r->footer("Examples:\n  impresario resume seo_monitor\n  impresario resume");
         act(r, [p] { return pause(*p, false); });
@@ -806,6 +868,19 @@ void add_client_commands(Commands commands) {
             std::printf("%s is gone\n", o->name.c_str());
             return static_cast<int>(Exit::ok);
         });
+        auto w = std::make_shared<WeatherOptions>();
+        const auto by_hand = [&](const char* name, const char* about) {
+            auto* made = c->add_subcommand(name, about);
+            made->add_option("name", w->name, "Provider")->required();
+            made->add_option("--reason", w->reason, "Why, for those who wonder");
+            w->client.add_to(made);
+            return made;
+        };
+        auto* cool = by_hand("cool", "Leave it alone: nothing that calls it starts until then");
+        cool->add_option("--until", w->until, "RFC 3339 time, within a day")->required();
+        act(cool, [w] { return set_weather(*w, "cool"); });
+        auto* reset = by_hand("reset", "Forget that it has refused: it is asked again at once, as much as is declared");
+        act(reset, [w] { return set_weather(*w, "reset"); });
         auto* h = c->add_subcommand("history", "Its limits at each time, who set them and why");
         h->add_option("name", o->name, "Provider")->required();
         o->client.add_to(h);

@@ -284,6 +284,37 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
     time("longest_open_ms", breaker.longest, 100, 86400000);
     if (breaker.longest < breaker.opening)
         mistakes.push_back("breaker.longest_open_ms: must not be less than breaker.open_ms");
+    std::string unknown_cost;
+    read.text("money", "unknown_cost_usd", unknown_cost);
+    if (!unknown_cost.empty()) {
+        const auto parsed = domain::parse_money(unknown_cost);
+        if (!parsed) mistakes.push_back("money.unknown_cost_usd: " + std::string(domain::explain(parsed.error())));
+        if (parsed) config.hub.unknown_cost = parsed->amount;
+    }
+    read.number("memory", "total_mb", config.hub.memory_total_mb, 1, subworkflows::kMostMemoryMb);
+    auto& pressure = config.hub.pressure;
+    read.number("memory", "hub_mb", pressure.memory_mb, 1, subworkflows::kMostMemoryMb);
+    const auto limit_ms = [&](const char* name, domain::Duration& into) {
+        auto length = std::chrono::duration_cast<milliseconds>(into);
+        read.duration("pressure", name, length, 1, 3600000);
+        into = length;
+    };
+    limit_ms("wait_ms", pressure.wait);
+    limit_ms("write_ms", pressure.write);
+    limit_ms("replication_lag_ms", pressure.replication_lag);
+    read.number("pressure", "lock_waits", pressure.lock_waits, 1, 1000);
+    read.duration("pressure", "look_ms", config.hub.health_every, 100, 60000);
+    for (const auto& [name, into] :
+         {std::pair{"soft_limit", &config.hub.queue.soft}, {"hard_limit", &config.hub.queue.hard}}) {
+        std::int64_t limit = 0;
+        read.number("queue", name, limit, 1, subworkflows::kMostWaiting);
+        if (limit > 0) *into = limit;
+    }
+    if (config.hub.queue.soft && config.hub.queue.hard && *config.hub.queue.soft > *config.hub.queue.hard)
+        mistakes.push_back("queue.hard_limit: must not be less than queue.soft_limit");
+    seconds ttl{0};
+    read.duration("queue", "ttl_seconds", ttl, 1, 2592000);
+    if (ttl.count() > 0) config.hub.queue_ttl = ttl;
     read.duration("hub", "drain_seconds", config.node.drain, 0, 600);
     std::string key;
     std::string key_file;
@@ -346,6 +377,9 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
             if (!parsed)
                 for (const auto& fault : parsed.error())
                     mistakes.push_back(where + " (" + *name + ") " + fault.pointer + ": " + fault.what);
+            if (parsed && parsed->memory_mb.value_or(0) > config.hub.memory_total_mb)
+                mistakes.push_back(where + " (" + *name + ") /memory_mb: is more than memory.total_mb, " +
+                                   std::to_string(config.hub.memory_total_mb));
             config.types.push_back(std::move(definition));
         }
     } else if (root.contains("workflow_types")) {

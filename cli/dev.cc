@@ -83,13 +83,18 @@ struct ServiceSpec {
     std::size_t chunk;
     int at_once;
     int priority;
+    /// Which mock provider it pays; empty: none.
+    const char* provider;
 };
 const std::vector<ServiceSpec> kServices = {
-    {"content_pipeline", {"documents"}, 3, 3, 50},
-    {"seo_monitor", {"pages"}, 3, 3, 40},
-    {"revenue_optimizer", {"products", "experiments"}, 6, 2, 70},
-    {"intelligence_engine", {}, 0, 2, 60},
+    {"content_pipeline", {"documents"}, 3, 3, 50, "gemini"},
+    {"seo_monitor", {"pages"}, 3, 3, 40, ""},
+    {"revenue_optimizer", {"products", "experiments"}, 6, 2, 70, ""},
+    {"intelligence_engine", {}, 0, 2, 60, "openai"},
 };
+
+/// What the mock providers really take in 5 s: less than the demo would like, so that one sees them refuse.
+const std::vector<std::pair<const char*, int>> kProviders = {{"gemini", 6}, {"openai", 4}};
 
 class Dev {
   public:
@@ -130,10 +135,12 @@ class Dev {
         prepare_keys();
         step("hub and sub-workflows");
         start_site();
+        start_providers();
         write_config();
         start_services();
         start_hub();
         if (!wait_ready()) return Exit::failed;
+        if (!interrupted) declare_windows();
         done();
         greet();
         const int code = interrupted ? static_cast<int>(Exit::ok) : watch(postgres);
@@ -213,8 +220,19 @@ class Dev {
             child({platform::sibling_program("seo_sample_site"), "--port", std::to_string(site_port_)}, "site.log"));
     }
 
+    void start_providers() {
+        for (const auto& [name, limit] : kProviders) {
+            provider_ports_[name] = next_port();
+            children_.emplace_back(child({platform::sibling_program("mock_provider"), "--name", name, "--port",
+                                          std::to_string(provider_ports_[name]), "--limit", std::to_string(limit),
+                                          "--window", "5", "--moves", "30"},
+                                         std::string(name) + ".log"));
+        }
+    }
+
     void start_services() {
-        for (const auto& [name, port] : ports_) {
+        for (const auto& [service, port] : ports_) {
+            const std::string name = service->name;
             auto settings = child({platform::sibling_program(name), "--port", std::to_string(port), "--workers", "2"},
                                   name + ".log");
             settings.environment.emplace_back("IMPRESARIO_SERVICE_BEARER", bearer_);
@@ -223,6 +241,10 @@ class Dev {
             settings.environment.emplace_back("CONTENT_PIPELINE_DATABASE_URL", url_);
             settings.environment.emplace_back("INTELLIGENCE_ENGINE_HUB_URL", hub_url_);
             settings.environment.emplace_back("INTELLIGENCE_ENGINE_HUB_KEY", intelligence_key_);
+            if (const std::string provider = service->provider; !provider.empty())
+                settings.environment.emplace_back(
+                    "IMPRESARIO_PROVIDER",
+                    provider + "=http://127.0.0.1:" + std::to_string(provider_ports_.at(provider)) + "/v1/generate");
             children_.emplace_back(std::move(settings));
         }
     }
@@ -235,12 +257,15 @@ class Dev {
              << "\n\n[egress]\n# dev only: the sub-workflows run on this machine\nallow = [\"127.0.0.0/8\"]\n";
         for (const auto& service : kServices) {
             const int port = next_port();
-            ports_.emplace_back(service.name, port);
+            ports_.emplace_back(&service, port);
             toml << "\n[[workflow_types]]\nname = \"" << service.name << "\"\nendpoints = [\"http://127.0.0.1:" << port
                  << "/run\"]\nbearer = " << quoted(bearer_) << "\nsigning_secrets = [" << quoted(signing_)
                  << "]\nmax_concurrency = " << service.at_once << "\ntimeout_seconds = 300\n"
                  << "# Minutes in production; here one wants to see it.\nretry_policy = { max_retries = 1, "
                     "base_seconds = 2, factor = 2.0 }\n";
+            if (*service.provider)
+                toml << "call_estimates = [{ provider = " << quoted(service.provider)
+                     << ", calls = 1, tokens = 500 }]\n";
         }
         write_secret_file(dir_ + "/impresario.toml", toml.str());
     }
@@ -270,6 +295,20 @@ class Dev {
         std::fprintf(stderr, "\nimpresario: the hub did not become ready; see %s/hub.log\n",
                      options_.directory.c_str());
         return false;
+    }
+
+    /// The mock providers count in 5 s, so that a demo is no matter of minutes: their limits here say so too.
+    void declare_windows() {
+        for (const auto& [name, limit] : kProviders) {
+            const auto path = std::string("/v1/providers/") + name;
+            const auto known = client_->ask("GET", path);
+            Json limits = known["limits"];
+            for (const auto& each : limits)
+                if (each["name"] == "mock") limits = nullptr;
+            if (limits.is_null()) continue;
+            limits.push_back({{"name", "mock"}, {"of", "requests"}, {"limit", 30}, {"per", 5}});
+            client_->ask("PUT", path, {{"limits", limits}, {"reason", "impresario dev: its mock counts in 5 s"}});
+        }
     }
 
     void greet() {
@@ -492,7 +531,8 @@ class Dev {
     std::string signing_;
     int last_port_ = 8080;
     int site_port_ = 0;
-    std::vector<std::pair<std::string, int>> ports_;
+    std::map<std::string, int> provider_ports_;
+    std::vector<std::pair<const ServiceSpec*, int>> ports_;
     std::vector<platform::Process> children_;
     std::unique_ptr<platform::Process> hub_;
     std::unique_ptr<Client> client_;
@@ -504,7 +544,7 @@ class Dev {
 void add_dev(Commands commands) {
     auto options = std::make_shared<Options>();
     auto* command = commands.app.add_subcommand(
-        "dev", "Everything on this machine: PostgreSQL, hub, four sub-workflows and a demo");
+        "dev", "Everything on this machine: PostgreSQL, hub, four sub-workflows, two mock providers and a demo");
     command->add_option("--directory", options->directory, "Where it keeps its things");
     command->add_option("--port", options->port, "Port of the hub; the sub-workflows take the ones above")
         ->check(CLI::Range(1, 65000));

@@ -20,6 +20,10 @@ int main(int argc, char** argv) {
     add_migrate(commands);
     add_keys(commands);
     add_client_commands(commands);
+    add_explain(commands);
+    add_budgets(commands);
+    add_fairness(commands);
+    add_fsck(commands);
     add_bench(commands);
     try {
         app.parse(argc, argv);

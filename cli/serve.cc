@@ -27,6 +27,16 @@ std::string upgrade(int min_hub) {
            std::to_string(orchestrator::kHubVersion);
 }
 
+/// fsck reads whole tables: over one connection more, and with patience.
+api::ApiSettings api_settings(const Config& config) {
+    auto settings = config.api;
+    settings.fsck = config.database;
+    settings.fsck.connections = 1;
+    settings.fsck.statement_timeout = std::chrono::minutes{10};
+    settings.fsck.application_name = "impresario-fsck";
+    return settings;
+}
+
 /// The parts of one node, put together in the order in which they need each other.
 class HubProcess {
   public:
@@ -39,7 +49,7 @@ class HubProcess {
           probe_(metrics_),
           node_({io_.get_executor(), database_, clock_, dice_, ids_, keys_, client_, probe_}, config_.node),
           hub_(node_, config_.hub),
-          api_(node_, hub_, metrics_, config_.api),
+          api_(node_, hub_, metrics_, api_settings(config_)),
           server_(
               io_.get_executor(), config_.http,
               [this](platform::HttpRequest request) { return api_.handle(std::move(request)); },

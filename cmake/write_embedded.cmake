@@ -17,10 +17,10 @@ foreach(file IN LISTS FILES)
   string(REGEX REPLACE "\\.sql$" "" stem "${name}")
   string(REGEX REPLACE "[^A-Za-z0-9_]" "_" identifier "${stem}")
   file(READ "${file}" text)
-  # @name@ stands for the text of name.inc beside it: a column list that several statements share.
+  # @name@ stands for the text of name.inc beside it: a column list that several statements share. One may use another.
   get_filename_component(folder "${file}" DIRECTORY)
   file(GLOB includes "${folder}/*.inc")
-  foreach(include IN LISTS includes)
+  foreach(include IN LISTS includes includes)
     get_filename_component(include_name "${include}" NAME_WE)
     file(READ "${include}" include_text)
     string(REPLACE "@${include_name}@" "${include_text}" text "${text}")

@@ -53,6 +53,9 @@ struct Callback {
     std::optional<std::int64_t> duration_ms;
     std::optional<std::int64_t> items_processed;
     std::optional<std::int64_t> api_calls;
+    std::optional<std::int64_t> database_queries;
+    /// The most that it took at once.
+    std::optional<std::int64_t> memory_mb;
     std::optional<MicroUsd> cost;
     std::vector<Usage> usage;
 

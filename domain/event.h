@@ -36,7 +36,7 @@ inline constexpr std::string_view updated = "execution.updated";
 inline constexpr std::string_view refused = "execution.refused";
 }
 
-/// The vocabulary of a lane's and of a node's stream.
+/// The vocabulary of a lane's, a budget's and a node's stream.
 namespace event {
 inline constexpr std::string_view lane_stopped = "lane.stopped";
 inline constexpr std::string_view lane_opened = "lane.opened";
@@ -49,13 +49,32 @@ inline constexpr std::string_view endpoint_released = "lane.endpoint_released";
 inline constexpr std::string_view breaker_opened = "lane.breaker_opened";
 inline constexpr std::string_view breaker_half_open = "lane.breaker_half_open";
 inline constexpr std::string_view breaker_closed = "lane.breaker_closed";
+/// Of a budget.
+inline constexpr std::string_view budget_changed = "budget.changed";
+inline constexpr std::string_view budget_retired = "budget.retired";
+/// One of its steps begins or ends: administrators may have to hear of it.
+inline constexpr std::string_view budget_step_begun = "budget.step_begun";
+inline constexpr std::string_view budget_step_ended = "budget.step_ended";
+inline constexpr std::string_view budget_approved = "budget.approved";
+/// Its balances were not what its entries say, and are now.
+inline constexpr std::string_view budget_repaired = "budget.repaired";
+/// Of a provider: it is left alone, then takes something again; and nothing limits it any more.
+inline constexpr std::string_view provider_cooling = "provider.cooling";
+inline constexpr std::string_view provider_answers = "provider.answers";
+inline constexpr std::string_view provider_recovered = "provider.recovered";
 inline constexpr std::string_view node_leads = "node.leads";
+/// The database or its own memory is short, and less starts at once; it is not any more.
+inline constexpr std::string_view node_pressed = "node.pressed";
+inline constexpr std::string_view node_eased = "node.eased";
 inline constexpr std::string_view node_illegal_move = "node.illegal_move";
+/// The tables do not keep a promise and nobody can put it right but a human: the lane is held, or no lane is concerned.
+inline constexpr std::string_view lane_promise_broken = "lane.promise_broken";
+inline constexpr std::string_view node_promise_broken = "node.promise_broken";
 }
 
 /// One line of a stream. `seq` is the number within the stream, from 1, without gaps (P8).
 struct Event {
-    /// "execution", "lane", "node": which kind of thing the stream belongs to.
+    /// "execution", "lane", "budget", "provider", "node": which kind of thing the stream belongs to.
     std::string_view kind = "execution";
     std::array<std::uint8_t, 16> stream{};
     int seq = 0;

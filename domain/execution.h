@@ -10,6 +10,7 @@
 #include "domain/lane.h"
 #include "domain/money.h"
 #include "domain/result.h"
+#include "domain/thrift.h"
 #include "domain/time.h"
 
 namespace impresario::domain {
@@ -51,6 +52,10 @@ struct LiveAttempt {
     int deliveries = 0;
     /// What it says it has cost so far; what it says at its end stands instead.
     std::optional<MicroUsd> cost;
+    /// What budgets hold, or held, for its latest grant; nullopt: it falls on none.
+    std::optional<MicroUsd> reserved;
+    /// What it was asked to save when it was granted.
+    Thrift thrift;
 
     /// Whether it takes a slot of its lane: everything but waiting (protocol R6) and closed.
     bool holds_slot() const { return state != AttemptState::waiting_redelivery && state != AttemptState::closed; }
@@ -97,8 +102,14 @@ struct Execution {
     int open_children = 0;
     std::optional<BatchId> batch;
 
+    /// Of its input (resource_manager/estimate.h).
+    int size_class = 0;
     /// Value of the type's concurrency key, taken from the input when it was enqueued; empty if it has none.
     std::string concurrency_key;
+    /// What its input says of its needs, likewise (domain/need_amounts.h); empty: nothing.
+    std::string need_amounts;
+    /// The keys that limits of its providers take from its input, likewise (domain/limit_keys.h); empty: none.
+    std::string limit_keys;
     /// A gate of its own, as last recorded.
     std::optional<Gate> gate;
     std::optional<TimePoint> gate_since;

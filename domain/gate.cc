@@ -5,14 +5,17 @@
 namespace impresario::domain {
 
 namespace {
-constexpr NameTable<GateKind, 8> kNames{{
+constexpr NameTable<GateKind, 11> kNames{{
     {GateKind::paused, "paused"},
     {GateKind::not_due, "not_due"},
     {GateKind::concurrency, "concurrency"},
     {GateKind::key_concurrency, "key_concurrency"},
     {GateKind::endpoint, "endpoint"},
     {GateKind::breaker, "breaker"},
+    {GateKind::key_limit, "key_limit"},
     {GateKind::provider, "provider"},
+    {GateKind::memory, "memory"},
+    {GateKind::database, "database"},
     {GateKind::budget, "budget"},
 }};
 }

@@ -20,7 +20,11 @@ enum class GateKind {
     key_concurrency,
     endpoint,
     breaker,
+    /// What one key may have of a provider's limit.
+    key_limit,
     provider,
+    memory,
+    database,
     budget,
 };
 
@@ -37,12 +41,14 @@ struct Gate {
     std::vector<std::pair<std::string, std::string>> numbers;
     /// When it opens by itself; nullopt when that depends on something else happening.
     std::optional<TimePoint> opens_at;
+    /// What it guards has refused and is left alone until then, rather than used up.
+    bool cooling = false;
 
     /// Same gate, whatever its numbers are now: decides whether a new record is due.
     /// A provider's window moves with every request: when it opens is a number of it.
     bool same_as(const Gate& other) const {
         return kind == other.kind && subject == other.subject &&
-               (kind == GateKind::provider || opens_at == other.opens_at);
+               (kind == GateKind::provider || kind == GateKind::key_limit || opens_at == other.opens_at);
     }
 };
 

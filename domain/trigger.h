@@ -26,6 +26,10 @@ struct Trigger {
     Secret callback_token;
     /// Number of the attempt, from 1.
     int attempt = 1;
+    /// JSON array: what was reserved for it. Empty stands for [].
+    std::string reserved;
+    /// JSON object: what it is asked to save; empty: nothing.
+    std::string thrift;
 };
 
 }

@@ -1,5 +1,6 @@
 #include "fuzz/targets.h"
 #include "platform/json_text.h"
+#include "subworkflows/needs_json.h"
 #include "subworkflows/workflow_type_json.h"
 
 namespace impresario::fuzz {
@@ -31,8 +32,9 @@ void workflow_type(std::string_view bytes) {
     const auto again = subworkflows::parse_workflow_type(shown, lane, &*type);
     require(again.has_value(), "what is shown can be sent back",
             again ? "" : again.error().front().pointer + " " + again.error().front().what);
-    require(subworkflows::stored_call_estimates(subworkflows::call_estimates_json(type->needs)) == type->needs,
-            "estimates survive the database");
+    const auto stored =
+        subworkflows::stored_call_estimates(subworkflows::call_estimates_json({type->needs, type->from_input}));
+    require(stored.needs == type->needs && stored.from_input == type->from_input, "estimates survive the database");
 }
 
 }

@@ -181,6 +181,7 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
             circumstances.type = type_of(asked_for, row->second);
             circumstances.now = now;
             circumstances.unit = asked_for.unit;
+            circumstances.budgets = budgets_;
             if (const auto attempt = attempt_asked_about(asked_for))
                 if (const auto at = found.find({asked_for.execution, *attempt}); at != found.end())
                     circumstances.found = at->second;
@@ -188,6 +189,8 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
             Decision decision = decide(row->second, asked_for, circumstances);
             reply.answer = decision.answer;
             if (decision.endpoint) reply.endpoint = decision.endpoint;
+            if (decision.consumed) reply.consumed = decision.consumed;
+            std::move(decision.providers.begin(), decision.providers.end(), std::back_inserter(reply.providers));
             if (decision.cancelled_peer) reply.cancelled_peers.push_back(*decision.cancelled_peer);
             for (const auto& closed : decision.closed)
                 found[{closed.execution, closed.attempt.id}] = {
@@ -232,7 +235,11 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
     queue.insert(tx, children);
     journal::EventStore().append(tx, child_events, node_);
 
-    Reply family = settle_parents(tx, std::move(parents));
+    Money money;
+    for (auto& decision : decisions) std::move(decision.money.begin(), decision.money.end(), std::back_inserter(money));
+    Reply family = settle_parents(tx, std::move(parents), money);
+    // After all executions and once (ledger_store.h).
+    resource_manager::LedgerStore().record(tx, money);
     for (auto& child : children) family.others.push_back(std::move(child.execution));
     if (!replies.empty()) {
         Reply& first = replies.front();
@@ -246,7 +253,7 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
 
 /// Children before parents, level by level: a parent may be a child itself, and a child whose parent has ended is
 /// cancelled with its own children.
-Reply Applier::settle_parents(Tx& tx, std::set<ExecutionId> parents) const {
+Reply Applier::settle_parents(Tx& tx, std::set<ExecutionId> parents, Money& money) const {
     const priority_queue::QueueStore queue;
     Reply reply;
     while (!parents.empty()) {
@@ -278,6 +285,7 @@ Reply Applier::settle_parents(Tx& tx, std::set<ExecutionId> parents) const {
             const auto& children = by_parent[parent.execution.id];
             Circumstances circumstances;
             circumstances.now = parent.now;
+            circumstances.budgets = budgets_;
             if (auto decision = decide_orphans(parent.execution)) {
                 std::vector<ExecutionId> open;
                 for (const auto& child : children)
@@ -316,6 +324,7 @@ Reply Applier::settle_parents(Tx& tx, std::set<ExecutionId> parents) const {
             settled.push_back(std::move(decision));
         }
         write(tx, settled);
+        for (auto& each : settled) std::move(each.money.begin(), each.money.end(), std::back_inserter(money));
         parents = std::move(next);
     }
     return reply;

@@ -1,6 +1,7 @@
 #pragma once
 // Commands → store calls, one transaction: lock the rows, decide on each, write everything that was decided.
 
+#include <atomic>
 #include <set>
 #include <vector>
 
@@ -24,12 +25,18 @@ class Applier {
 
     const domain::NodeId& node() const { return node_; }
 
+    /// Whether there are budgets: then money is booked also of what none was reserved for. Any thread.
+    void set_budgets(bool any) { budgets_ = any; }
+    bool budgets() const { return budgets_; }
+
   private:
+    using Money = std::vector<resource_manager::LedgerStore::Recorded>;
     /// What became of the parents and of the children that nobody wants any more; in the reply's lists.
-    Reply settle_parents(platform::Tx& tx, std::set<domain::ExecutionId> parents) const;
+    Reply settle_parents(platform::Tx& tx, std::set<domain::ExecutionId> parents, Money& money) const;
 
     domain::NodeId node_;
     platform::IdSource& ids_;
+    std::atomic<bool> budgets_{false};
 };
 
 }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "domain/need_amounts.h"
+#include "resource_manager/ledger.h"
+
 namespace impresario::orchestrator {
 
 using domain::Execution;
@@ -50,7 +53,8 @@ void Board::set_catalogue(subworkflows::CataloguePtr catalogue) {
         if (const auto at = endpoints_.find(live_.at(id).endpoint); at != endpoints_.end()) ++at->second.in_flight;
     // Limits of keys may have changed.
     for (auto& [lane, state] : lanes_)
-        for (const auto& key : state.order.keys()) state.order.set_free_slots(key, free_slots(lane, state, key));
+        for (const auto& key : state.order.keys()) set_free_slots(lane, state, key);
+    count_keys_anew();
 }
 
 int Board::free_slots(const Lane& lane, const LaneState& state, const std::string& key) const {
@@ -123,7 +127,7 @@ void Board::remove_live(const ExecutionId& id, const Execution* after) {
     if (!live.key.empty()) {
         const auto used = state.key_in_use.find(live.key);
         if (--used->second == 0) state.key_in_use.erase(used);
-        state.order.set_free_slots(live.key, free_slots(live.lane, state, live.key));
+        set_free_slots(live.lane, state, live.key);
     }
 }
 
@@ -148,11 +152,15 @@ void Board::observe(const Execution& row) {
                           row.ready_at.value_or(row.created_at),
                           row.concurrency_key,
                           row.last_seq,
-                          row.gate.has_value()};
+                          row.gate.has_value(),
+                          row.size_class,
+                          row.batch,
+                          row.need_amounts,
+                          row.limit_keys};
         state.order.insert(entry, row.concurrency_key.empty() ? 0 : free_slots(row.lane, state, row.concurrency_key));
         return;
     }
-    state.order.erase(row.id, row.priority, row.created_at);
+    if (state.order.erase(row.id, row.priority, row.created_at)) state.drain.left(now_());
     if (!row.holds_slot()) {
         remove_live(row.id, &row);
         next_due_ = domain::earlier(next_due_, row.due_at);
@@ -163,6 +171,7 @@ void Board::observe(const Execution& row) {
     gone_.erase(row.id);
     auto& live = live_[row.id];
     const bool fresh = live.lane.workflow_type.empty();
+    const auto over = request_over(live, &row);
     leave_endpoint(row.id, live);
     // Another delivery is another request, of the same attempt as well.
     if (live.attempt != row.attempt->id || live.fence != row.attempt->fence ||
@@ -190,12 +199,12 @@ void Board::observe(const Execution& row) {
         if (const auto endpoint = endpoints_.find(live.endpoint); endpoint != endpoints_.end())
             ++endpoint->second.in_flight;
     }
-    if (!live.in_flight()) meters_.ended(row.id, now_());
+    if (!live.in_flight()) meters_.ended(row.id, over);
     if (fresh) {
         ++state.in_use;
         if (!live.key.empty()) {
             ++state.key_in_use[live.key];
-            state.order.set_free_slots(live.key, free_slots(row.lane, state, live.key));
+            set_free_slots(row.lane, state, live.key);
         }
     }
 }
@@ -258,7 +267,10 @@ void Board::endpoint_news(const EndpointNews& news, TimePoint now) {
         case EndpointNews::Kind::accepted: {
             int most = 64;
             for (const auto& [lane, type] : catalogue_->types)
-                if (const auto* endpoint = type.endpoint(news.endpoint)) most = endpoint->max_in_flight;
+                if (const auto* endpoint = type.endpoint(news.endpoint)) {
+                    most = endpoint->max_in_flight;
+                    meters_.went_well(domain::with_amounts(type.needs, news.need_amounts), news.began, now);
+                }
             state.changed = state.health.accepted(most) || state.changed;
             break;
         }
@@ -309,18 +321,26 @@ std::vector<Board::ChangedEndpoint> Board::take_changed_endpoints(TimePoint now)
 }
 
 void Board::set_providers(const std::vector<resource_manager::Provider>& providers,
-                          const std::vector<resource_manager::LoadedPermit>& permits) {
-    meters_.load(providers, permits, now_());
+                          const std::vector<resource_manager::LoadedPermit>& permits,
+                          const resource_manager::WeatherRecords& weather) {
+    meters_.load(providers, permits, now_(), weather);
+    count_keys_anew();
 }
 
-void Board::charge(const Execution& granted, const std::vector<domain::Need>& needs) {
-    if (needs.empty() || !granted.attempt) return;
+void Board::charge(const Execution& granted, const domain::Demand& demand) {
+    if (!granted.attempt) return;
     const auto& attempt = *granted.attempt;
-    meters_.charge(granted.id, attempt.id, attempt.fence, granted.lane, needs, now_());
-    // It may have gone on since: then a later row is known already.
+    charge_share(granted);
+    // Until the next reading of the tables.
+    if (attempt.reserved) reserve(budgets_, demand, attempt.granted_at);
+    if (demand.needs.empty()) return;
+    meters_.charge(granted.id, attempt.id, attempt.fence, granted.lane, demand.needs, granted.limit_keys, now_());
+    if (const auto lane = lanes_.find(granted.lane); lane != lanes_.end() && lane->second.order.by_limits())
+        lane->second.restless.insert({granted.concurrency_key, granted.limit_keys});
+    // It may have gone on since: then a later row is known already, but not whether its request has left.
     const auto live = live_.find(granted.id);
     if (live == live_.end() || live->second.attempt != attempt.id || live->second.fence != attempt.fence) {
-        meters_.released(granted.id, now_());
+        meters_.released(granted.id, std::max(now_(), attempt.lease_until));
     } else if (!live->second.in_flight()) {
         meters_.ended(granted.id, now_());
     }
@@ -340,62 +360,72 @@ std::vector<Board::BreakerView> Board::breakers() const {
     return views;
 }
 
-PlanInput Board::plan_input(int most) {
-    PlanInput input;
-    input.most = most;
-    meters_.trim(now_());
-    // Lanes that call the same provider share its limits.
-    std::map<const resource_manager::Meter*, std::size_t> rates;
+resource_manager::QueueLength Board::queue_length(const Lane& lane) const {
+    const auto found = lanes_.find(lane);
+    if (found == lanes_.end()) return {};
+    return {static_cast<std::int64_t>(found->second.order.size()), found->second.drain.per_minute(now_())};
+}
+
+resource_manager::QueueLength Board::queue_length() const {
+    resource_manager::QueueLength all;
     for (const auto& [lane, state] : lanes_) {
-        if (state.order.shown() == 0) continue;
-        LaneView view;
-        view.lane = lane;
-        view.order = &state.order;
-        const auto limit = [&](resource_manager::Limiter limiter) {
-            view.limiters.push_back(input.admission.add(std::move(limiter)));
-        };
-        const auto* known = type(lane);
-        if (!known) {
-            limit(resource_manager::Pause{lane.workflow_type, "the workflow type is not registered", "", std::nullopt});
-            input.lanes.push_back(std::move(view));
-            continue;
-        }
-        view.max_wait = known->max_wait;
-        for (const auto& pause : catalogue_->pauses)
-            if (pause.covers(lane)) {
-                std::string subject = pause.organization_id.empty() ? "everything"
-                                      : pause.workflow_type.empty() ? pause.organization_id
-                                                                    : lane.workflow_type;
-                limit(resource_manager::Pause{std::move(subject), pause.reason, pause.by, pause.until});
-            }
-        if (!known->enabled)
-            limit(resource_manager::Pause{lane.workflow_type, "the workflow type is switched off", "", std::nullopt});
-        if (known->max_concurrency)
-            limit(resource_manager::Concurrency{lane.workflow_type, *known->max_concurrency, state.in_use});
-        if (!known->concurrency_key.empty())
-            limit(resource_manager::KeyConcurrency{
-                known->concurrency_key, known->concurrency_key_limit, &state.key_in_use, {}});
-        resource_manager::Endpoints endpoints;
-        endpoints.subject = lane.workflow_type;
-        for (const auto& endpoint : known->endpoints) {
-            const auto at = endpoints_.find(endpoint.id);
-            if (at == endpoints_.end()) continue;
-            const auto& health = at->second.health;
-            endpoints.endpoints.push_back({endpoint.id, endpoint.url, endpoint.weight, at->second.in_flight,
-                                           std::min(health.window, endpoint.max_in_flight), health.held_until,
-                                           health.detail, at->second.breaker.record()});
-        }
-        limit(std::move(endpoints));
-        view.needs = known->needs;
-        for (const auto& applied : meters_.applied(lane, view.needs)) {
-            const auto [rate, added] = rates.try_emplace(applied.meter, 0);
-            if (added)
-                rate->second = input.admission.add(resource_manager::ProviderRate{*applied.provider, applied.meter});
-            view.limiters.push_back(rate->second);
-        }
-        input.lanes.push_back(std::move(view));
+        const auto length = queue_length(lane);
+        all.waiting += length.waiting;
+        all.per_minute += length.per_minute;
     }
-    return input;
+    return all;
+}
+
+void Board::hold_less(bool less) {
+    window_ = less ? priority_queue::Order::kPage : priority_queue::Order::kWindow;
+    for (auto& [lane, state] : lanes_) state.order.set_window(window_);
+}
+
+std::vector<Board::Overdue> Board::overdue(std::optional<domain::Duration> ttl, TimePoint now, std::size_t most) const {
+    std::vector<Overdue> found;
+    for (const auto& [lane, state] : lanes_) {
+        const auto longest = longest_wait(lane, ttl);
+        if (!longest) continue;
+        for (const auto& id : state.order.ready_before(now - *longest, most - found.size()))
+            found.push_back({id, *longest});
+    }
+    return found;
+}
+
+std::optional<TimePoint> Board::next_overdue(std::optional<domain::Duration> ttl) const {
+    std::optional<TimePoint> next;
+    for (const auto& [lane, state] : lanes_) {
+        const auto longest = longest_wait(lane, ttl);
+        // It is overdue once it has waited longer.
+        if (const auto oldest = state.order.oldest_ready(); longest && oldest)
+            next = domain::earlier(next, *oldest + *longest + domain::Duration{1});
+    }
+    return next;
+}
+
+/// By what the types say now: correcting a definition corrects what is counted, and a new scheduler counts the same.
+std::int64_t Board::memory_reserved_mb() const {
+    std::int64_t reserved = 0;
+    for (const auto& [lane, state] : lanes_)
+        if (const auto* known = type(lane)) reserved += std::int64_t{known->memory_mb.value_or(0)} * state.in_use;
+    return reserved;
+}
+
+void Board::set_estimates(std::map<Lane, resource_manager::TypeEstimates> estimates) {
+    // What was learnt while they were read stands where the tables know nothing.
+    estimates.merge(estimates_);
+    estimates_ = std::move(estimates);
+}
+
+void Board::learn(const Lane& lane, int size_class, const resource_manager::Consumption& used) {
+    estimates_[lane].learn(size_class, used);
+    learnt_.insert(lane);
+}
+
+std::map<Lane, resource_manager::TypeEstimates> Board::take_changed_estimates() {
+    std::map<Lane, resource_manager::TypeEstimates> changed;
+    for (const auto& lane : std::exchange(learnt_, {})) changed.emplace(lane, estimates_.at(lane));
+    return changed;
 }
 
 std::vector<std::pair<Lane, priority_queue::Order::Refill>> Board::wanted_refills() {
@@ -429,14 +459,29 @@ std::vector<Board::GateNote> Board::gate_notes(std::size_t most) const {
                 notes.push_back({each.id, std::nullopt});
                 continue;
             }
+            if (const auto group = state.groups.find(each.group);
+                !each.held && group != state.groups.end() && group->second.gate) {
+                notes.push_back({each.id, group->second.gate});
+                continue;
+            }
+            const auto& key = each.group.key;
             const resource_manager::KeyConcurrency limiter{
                 known->concurrency_key, known->concurrency_key_limit, &state.key_in_use, {}};
-            auto gate = limiter.check({lane, each.key}, TimePoint{});
+            if (each.held) {
+                const auto batch = each.batch ? state.held_batches.find(*each.batch) : state.held_batches.end();
+                if (batch != state.held_batches.end() && each.priority < batch->second.below)
+                    notes.push_back({each.id, batch->second.gate});
+                else if (state.held)
+                    notes.push_back({each.id, state.held->gate});
+                continue;
+            }
+            if (key.empty()) continue;
+            auto gate = limiter.check({lane, key}, TimePoint{});
             if (!gate) {
                 // Its key has room, but those before it will take it.
                 gate = domain::Gate{domain::GateKind::key_concurrency,
-                                    each.key,
-                                    "others with " + known->concurrency_key + " = " + each.key + " go first",
+                                    key,
+                                    "others with " + known->concurrency_key + " = " + key + " go first",
                                     {{"limit", std::to_string(known->concurrency_key_limit)}},
                                     std::nullopt};
             }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,8 +19,10 @@
 #include "priority_queue/order.h"
 #include "priority_queue/queue_store.h"
 #include "resource_manager/breaker.h"
+#include "resource_manager/budget_state.h"
 #include "resource_manager/endpoint_health.h"
 #include "resource_manager/provider_meters.h"
+#include "resource_manager/queue_bounds.h"
 #include "subworkflows/catalogue.h"
 
 namespace impresario::orchestrator {
@@ -70,6 +73,29 @@ class Board {
           resource_manager::BreakerSettings breaker = {})
         : operations_(operations), now_(std::move(now)), breaker_settings_(breaker) {}
 
+    /// What executions share, declared by their types and reserved while they hold a slot.
+    void set_memory_total(std::int64_t mb) { memory_total_mb_ = mb; }
+    std::int64_t memory_total_mb() const { return memory_total_mb_; }
+    std::int64_t memory_reserved_mb() const;
+    /// Nothing starts while it is set.
+    void set_database_gate(std::optional<domain::Gate> gate) { database_gate_ = std::move(gate); }
+    /// Of deep queues less is kept in memory.
+    void hold_less(bool less);
+    /// Pauses whose condition holds.
+    std::vector<subworkflows::PauseRecord> met_pauses(domain::TimePoint now) const;
+
+    resource_manager::QueueLength queue_length(const domain::Lane& lane) const;
+    /// Of all lanes together.
+    resource_manager::QueueLength queue_length() const;
+    /// Who has waited longer than its type, or else `ttl`, lets it.
+    struct Overdue {
+        domain::ExecutionId execution;
+        domain::Duration ttl;
+    };
+    std::vector<Overdue> overdue(std::optional<domain::Duration> ttl, domain::TimePoint now, std::size_t most) const;
+    /// When the next one will have.
+    std::optional<domain::TimePoint> next_overdue(std::optional<domain::Duration> ttl) const;
+
     void set_catalogue(subworkflows::CataloguePtr catalogue);
     const subworkflows::CataloguePtr& catalogue() const { return catalogue_; }
 
@@ -107,14 +133,42 @@ class Board {
 
     /// Providers and what is used of them, as the tables say.
     void set_providers(const std::vector<resource_manager::Provider>& providers,
-                       const std::vector<resource_manager::LoadedPermit>& permits);
+                       const std::vector<resource_manager::LoadedPermit>& permits,
+                       const resource_manager::WeatherRecords& weather = {});
+    /// What was set by hand since counts.
+    void set_weather(const resource_manager::WeatherRecords& weather) { meters_.set_weather(weather); }
+    void provider_news(const resource_manager::ProviderNews& news, domain::TimePoint now) { meters_.hear(news, now); }
+    /// Providers whose weather changed since the last call, to be written down.
+    resource_manager::WeatherRecords take_changed_weather(domain::TimePoint now) {
+        return meters_.take_changed_weather(now);
+    }
     /// An attempt was granted with this, and `granted` is its row.
-    void charge(const domain::Execution& granted, const std::vector<domain::Need>& needs);
+    void charge(const domain::Execution& granted, const domain::Demand& demand);
     /// A grant that was observed was not made after all.
     void take_back(const domain::ExecutionId& id);
     const resource_manager::ProviderMeters& meters() const { return meters_; }
 
+    /// Budgets and what is booked, as the tables say.
+    void set_budgets(std::vector<resource_manager::BudgetState> budgets) { budgets_ = std::move(budgets); }
+    const std::vector<resource_manager::BudgetState>& budgets() const { return budgets_; }
+    /// What one costs of whom nobody says anything.
+    void set_unknown_cost(domain::MicroUsd cost) { unknown_cost_ = cost; }
+
+    /// What share each is to have; null: the score alone decides.
+    void set_fairness(const std::shared_ptr<const resource_manager::FairnessPolicy>& policy);
+    const std::optional<resource_manager::FairShares>& shares() const { return shares_; }
+    /// What its grants will count. `whole_turn`: everybody had his chance in it, so it says who competes.
+    void see_shares(Plan& plan, bool whole_turn);
+
+    /// What is known of each lane's executions, as somebody has kept it.
+    void set_estimates(std::map<domain::Lane, resource_manager::TypeEstimates> estimates);
+    void learn(const domain::Lane& lane, int size_class, const resource_manager::Consumption& used);
+    /// Those that have learnt since the last call.
+    std::map<domain::Lane, resource_manager::TypeEstimates> take_changed_estimates();
+
     PlanInput plan_input(int most);
+    /// Of a plan's: they are asked about again by themselves, and their lanes are not.
+    void behind_keys(const Plan& plan);
 
     /// Refills that deep levels want, each with its lane.
     std::vector<std::pair<domain::Lane, priority_queue::Order::Refill>> wanted_refills();
@@ -176,10 +230,34 @@ class Board {
     std::vector<domain::ExecutionId> parents_to_check() const { return {parents_.begin(), parents_.end()}; }
 
   private:
+    /// What waits in a lane with the same keys, as far as limits of providers are about them.
+    struct KeyGroup {
+        /// What the meters of limits know that its first asks of them; of those that it does not wait for 0.
+        std::vector<std::int64_t> asks;
+        /// Closed by this, at which of the lane's key shares.
+        std::optional<domain::Gate> gate;
+        std::size_t closed_by = 0;
+        /// For so long it has been as it is, open or closed.
+        domain::TimePoint since;
+    };
     struct LaneState {
         priority_queue::Order order;
+        std::map<priority_queue::Order::Group, KeyGroup> groups;
+        /// Of those the ones that may not be as they were.
+        std::set<priority_queue::Order::Group> restless;
+        /// Nothing of it waits for a quantity: something else stops all of it.
+        bool stopped = false;
         int in_use = 0;
         std::unordered_map<std::string, int> key_in_use;
+        /// What its order holds below a priority, and what stops that.
+        struct Held {
+            int below = 0;
+            domain::Gate gate;
+        };
+        std::optional<Held> held;
+        std::map<domain::BatchId, Held> held_batches;
+        bool holds() const { return held || !held_batches.empty(); }
+        resource_manager::DrainRate drain;
     };
     struct Live {
         domain::Lane lane;
@@ -215,10 +293,29 @@ class Board {
         std::uint64_t stamp = 0;
     };
 
-    LaneState& lane_state(const domain::Lane& lane) { return lanes_[lane]; }
+    LaneState& lane_state(const domain::Lane& lane) {
+        const auto [at, fresh] = lanes_.try_emplace(lane);
+        if (fresh) at->second.order.set_window(window_);
+        return at->second;
+    }
+    /// The type's own, or else the hub's.
+    std::optional<domain::Duration> longest_wait(const domain::Lane& lane, std::optional<domain::Duration> ttl) const {
+        const auto* known = type(lane);
+        return known && known->queue_ttl ? known->queue_ttl : ttl;
+    }
+    bool healthy(const domain::EndpointId& id, domain::TimePoint now) const;
     const subworkflows::WorkflowType* type(const domain::Lane& lane) const {
         return catalogue_ ? catalogue_->find(lane) : nullptr;
     }
+    // Limits with keys (board_keys.cc).
+    using Applied = std::vector<resource_manager::ProviderMeters::Applied>;
+    bool by_limits(const domain::Lane& lane, LaneState& state, const Applied& rates);
+    void set_free_slots(const domain::Lane& lane, LaneState& state, const std::string& key);
+    void count_keys_anew();
+    void ask_keys(PlanInput& input, domain::TimePoint now);
+    void count_keys(PlanInput& input, const LaneView& view, LaneState& state, domain::TimePoint now);
+    void ask_group(PlanInput& input, const LaneView& view, LaneState& state, const priority_queue::Order::Group& group,
+                   domain::TimePoint now);
     int free_slots(const domain::Lane& lane, const LaneState& state, const std::string& key) const;
     domain::TimePoint acted_on(domain::TimePoint timeout_at) const {
         return outage_ ? outage_->acted_on(timeout_at) : timeout_at;
@@ -228,12 +325,28 @@ class Board {
     void leave_endpoint(const domain::ExecutionId& id, const Live& live);
     domain::TimePoint request_over(const Live& live, const domain::Execution* after) const;
     void remove_live(const domain::ExecutionId& id, const domain::Execution* after);
+    /// Limiters that several lanes share, by what they are about.
+    using Shared = std::map<const void*, std::size_t>;
+    void limit_by_budgets(PlanInput& input, LaneView& view, LaneState& state, Shared& shared, domain::TimePoint now);
+    void limit_by_weather(PlanInput& input, LaneView& view, const std::vector<domain::Need>& needs, Shared& shared);
     void remember_gone(const domain::ExecutionId& id, int seq);
+    void charge_share(const domain::Execution& granted);
+    void hold_by_budget(LaneState& state, const domain::Demand& asked, domain::TimePoint now);
 
     Operations& operations_;
     std::function<domain::TimePoint()> now_;
     resource_manager::ProviderMeters meters_;
+    std::vector<resource_manager::BudgetState> budgets_;
+    domain::MicroUsd unknown_cost_{1'000'000};
+    std::optional<resource_manager::FairShares> shares_;
+    /// Of what the last plan grants and is not committed yet.
+    std::map<domain::ExecutionId, resource_manager::FairCharge> charges_;
+    std::map<domain::Lane, resource_manager::TypeEstimates> estimates_;
+    std::set<domain::Lane> learnt_;
     resource_manager::BreakerSettings breaker_settings_;
+    std::int64_t memory_total_mb_ = 2048;
+    std::optional<domain::Gate> database_gate_;
+    std::size_t window_ = priority_queue::Order::kWindow;
     subworkflows::CataloguePtr catalogue_;
     std::map<domain::Lane, LaneState> lanes_;
     std::unordered_map<domain::ExecutionId, Live> live_;

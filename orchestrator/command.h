@@ -10,6 +10,8 @@
 #include "domain/callback.h"
 #include "domain/execution.h"
 #include "platform/json_writer.h"
+#include "resource_manager/estimate.h"
+#include "resource_manager/provider_weather.h"
 #include "subworkflows/catalogue.h"
 #include "webhooks/attempt_store.h"
 #include "webhooks/outcome.h"
@@ -73,6 +75,18 @@ struct Cancel {
     std::string reason;
 };
 
+/// It leaves the queue without having run: the queue is longer than its hard bound, or it has waited longer than it
+/// may.
+struct Dropped {
+    /// "shed" or "expired".
+    std::string reason;
+    /// For people, and the numbers that were compared.
+    std::string detail;
+    std::vector<std::pair<std::string, std::int64_t>> numbers;
+    /// Of one that has waited too long: not if it became due later than this.
+    std::optional<domain::TimePoint> ready_before;
+};
+
 struct Reprioritise {
     std::optional<int> priority;
     std::optional<domain::TimePoint> scheduled_at;
@@ -100,7 +114,7 @@ struct AcceptLate {
 };
 
 using Happening = std::variant<CallbackReceived, DeliveryReported, SendingBegun, LeaseLost, NeverSent, DeadlinePassed,
-                               BecameDue, ChildrenEnded, Cancel, Reprioritise, Reopen, Discard, AcceptLate>;
+                               BecameDue, ChildrenEnded, Cancel, Dropped, Reprioritise, Reopen, Discard, AcceptLate>;
 
 struct Command {
     domain::ExecutionId execution;
@@ -136,11 +150,16 @@ struct EndpointNews {
     /// When the request began: what began before a breaker opened says nothing about the endpoint of now.
     domain::TimePoint began{};
     bool learnt_deduplicates = false;
+    /// What its execution asked of its providers beyond what its type says.
+    std::string need_amounts = {};
 };
 
 /// An execution's event carries them to a scheduler on another node.
 void add_endpoint_news(platform::JsonWriter& payload, const EndpointNews& news);
 std::optional<EndpointNews> endpoint_news_in(std::string_view payload);
+/// The same for what an attempt has used.
+void add_consumption(platform::JsonWriter& payload, const resource_manager::Consumption& consumed);
+std::optional<resource_manager::Consumption> consumption_in(std::string_view payload);
 
 /// A peer that should be told that its work is no longer wanted.
 struct PeerCancelled {
@@ -159,6 +178,8 @@ struct Reply {
     /// Other rows the same transaction changed: children made, parents settled.
     std::vector<domain::Execution> others;
     std::optional<EndpointNews> endpoint;
+    std::optional<resource_manager::Consumption> consumed;
+    std::vector<resource_manager::ProviderNews> providers;
     std::vector<PeerCancelled> cancelled_peers;
     /// Parents that could not be looked at, because somebody holds them or their children: ChildrenEnded once more.
     std::vector<domain::ExecutionId> unsettled;

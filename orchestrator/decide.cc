@@ -29,6 +29,7 @@ class Decider {
     explicit Decider(Draft& draft) : draft_(draft) {}
 
     void operator()(const CallbackReceived& received) {
+        hear(received);
         if (row().attempt && row().attempt->id == received.attempt) {
             live_callback(draft_, received);
         } else {
@@ -44,8 +45,12 @@ class Decider {
         const bool told =
             live && (row().attempt->fence == report.fence ||
                      (row().attempt->state == AttemptState::unknown && row().attempt->fence == report.fence + 1));
-        const auto news = news_of(report, taken);
+        auto news = news_of(report, taken);
+        news.need_amounts = row().need_amounts;
         draft_.carry(news);
+        draft_.carry(provider_news_of(report, draft_.at().type));
+        if (const auto* done = std::get_if<webhooks::Done>(&report.outcome))
+            if (const auto received = result_in(*done, report, row().id)) hear(*received);
         if (told && row().attempt->state != AttemptState::waiting_redelivery) {
             live_delivery(draft_, report);
         } else if (const auto* done = std::get_if<webhooks::Done>(&report.outcome)) {
@@ -152,6 +157,24 @@ class Decider {
         draft_.decision().answer.body = ok_body(row());
     }
 
+    void operator()(const Dropped& dropped) {
+        // What has begun meanwhile, or waits anew, is not what was meant.
+        if (!row().claimable() || row().awaits_decision()) return;
+        if (dropped.ready_before && row().ready_at.value_or(row().created_at) >= *dropped.ready_before) return;
+        if (row().attempt) draft_.close_attempt("cancelled", dropped.detail);
+        if (!draft_.move(Status::cancelled)) return;
+        draft_.end(dropped.reason);
+        JsonWriter json = Draft::payload();
+        json.field("by", "hub")
+            .field("reason", dropped.reason)
+            .field("from", name(draft_.before().status))
+            .field("detail", dropped.detail)
+            .field("priority", row().priority);
+        for (const auto& [key, value] : dropped.numbers) json.field(key, value);
+        json.field("restore", "impresario replay " + row().id.text());
+        draft_.tell(event::cancelled, std::move(json));
+    }
+
     void operator()(const Reprioritise& change) {
         if (row().status != Status::queued && row().status != Status::retrying && row().status != Status::analyzing)
             return draft_.refuse(
@@ -250,12 +273,22 @@ class Decider {
 
   private:
     Execution& row() { return draft_.row(); }
+    /// What it says of providers is so, whatever becomes of it; said again it is old.
+    void hear(const CallbackReceived& received) {
+        const auto& found = draft_.at().found;
+        const bool again = found && !found->callback_sha256.empty() && found->callback_sha256 == received.sha256;
+        if (received.callback.usage.empty() || again) return;
+        const bool live = row().attempt && row().attempt->id == received.attempt;
+        const auto began = live ? row().attempt->granted_at : domain::kFirstTime;
+        draft_.carry(provider_news_of(received.callback, row().id, began, draft_.now(), draft_.at().type));
+    }
     bool holds(const domain::AttemptId& attempt, int fence) {
         return row().attempt && row().attempt->id == attempt && row().attempt->fence == fence;
     }
     /// Nothing has left: it goes back into the queue as it was.
     void give_back(std::string_view why) {
         draft_.decision().unsent = {row().attempt->id, row().attempt->fence};
+        release_money(draft_);
         ++row().attempt->fence;
         row().attempt->state = AttemptState::waiting_redelivery;
         row().timeout_at.reset();
@@ -319,6 +352,8 @@ std::optional<Decision> decide_grant(const Execution& before, const GrantTerms& 
     attempt.accepted_at.reset();
     attempt.endpoint = terms.endpoint;
     if (terms.own) ++attempt.deliveries;
+    attempt.reserved = terms.budgeted ? std::optional(terms.demand.cost) : std::nullopt;
+    attempt.thrift = terms.thrift;
     row.ready = false;
     row.gate.reset();
     row.gate_since.reset();
@@ -332,11 +367,16 @@ std::optional<Decision> decide_grant(const Execution& before, const GrantTerms& 
         .field("endpoint_id", attempt.endpoint.text())
         .field("node", attempt.node.text());
     if (terms.own) json.field("delivery", attempt.deliveries);
+    if (attempt.reserved) json.field("reserved_usd", domain::decimal(*attempt.reserved));
     if (row.ready_at) json.field("waited_ms", (draft.now() - *row.ready_at).count() / 1000);
     draft.tell(event::dispatched, std::move(json));
-    for (const auto& need : terms.needs)
+    if (attempt.reserved)
+        draft.decision().reservation = resource_manager::Movement{resource_manager::MovementKind::reserve, row.id,
+                                                                  attempt.id, attempt.fence, terms.demand};
+    if (!terms.demand.needs.empty())
         draft.decision().permits.push_back({row.id, row.lane, attempt.id, attempt.fence,
-                                            attempt.deliveries + (terms.own ? 0 : 1), need, attempt.lease_until});
+                                            attempt.deliveries + (terms.own ? 0 : 1), terms.demand.needs, row.limit_keys,
+                                            attempt.lease_until});
     return std::move(draft.decision());
 }
 

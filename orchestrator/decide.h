@@ -9,6 +9,7 @@
 #include "orchestrator/command.h"
 #include "priority_queue/dead_letter_store.h"
 #include "priority_queue/queue_store.h"
+#include "resource_manager/ledger_store.h"
 #include "resource_manager/provider_store.h"
 #include "resource_manager/usage_store.h"
 #include "webhooks/attempt_store.h"
@@ -21,6 +22,8 @@ struct Circumstances {
     const subworkflows::WorkflowType* type = nullptr;
     domain::TimePoint now;
     double unit = 0.5;
+    /// There are budgets, so that money is booked also where none was reserved.
+    bool budgets = false;
     /// For a callback that is not about the live attempt: the closed one it is about.
     std::optional<webhooks::FoundAttempt> found;
 };
@@ -51,6 +54,11 @@ struct Decision {
     /// What a grant was given of providers, and a grant whose request certainly was not sent.
     std::vector<resource_manager::PermitRecord> permits;
     std::optional<resource_manager::ProviderStore::Unsent> unsent;
+    /// What a grant asks of budgets, and what has become of the money since.
+    std::optional<resource_manager::Movement> reservation;
+    std::vector<resource_manager::LedgerStore::Recorded> money;
+    /// What an attempt has used, for the estimates of the next ones.
+    std::optional<resource_manager::Consumption> consumed;
     std::optional<ChildWanted> child;
     std::optional<std::string> new_input;
     /// The execution ended: its parent, if it has one, is to be looked at.
@@ -58,6 +66,7 @@ struct Decision {
 
     Answer answer;
     std::optional<EndpointNews> endpoint;
+    std::vector<resource_manager::ProviderNews> providers;
     std::optional<PeerCancelled> cancelled_peer;
 };
 
@@ -70,8 +79,10 @@ struct GrantTerms {
     /// The scheduler's own grants begin as sending; another node's as granted.
     bool own = true;
     domain::EndpointId endpoint;
-    /// Of its providers; each is charged.
-    std::vector<domain::Need> needs = {};
+    /// What it was granted: each of its providers is charged, and its cost is reserved where a budget is for it.
+    domain::Demand demand = {};
+    bool budgeted = false;
+    domain::Thrift thrift = {};
     domain::Duration lease{std::chrono::seconds{15}};
 };
 std::optional<Decision> decide_grant(const domain::Execution& row, const GrantTerms& terms,

@@ -20,14 +20,9 @@ namespace {
 /// Refusals beyond this many events of one execution are still kept as evidence, but no longer told.
 constexpr int kMostRefusalEvents = 1000;
 
-/// What a callback says the attempt has cost: its total, or else the sum over providers; nullopt where it says nothing.
-std::optional<domain::MicroUsd> cost_in(const domain::Callback& callback) {
-    if (callback.cost) return callback.cost;
-    std::optional<domain::MicroUsd> sum;
-    for (const auto& each : callback.usage)
-        if (each.cost) sum = sum.value_or(domain::MicroUsd{}) + *each.cost;
-    return sum;
-}
+/// Attempts of one execution that its provider refused and that are not counted as tries.
+constexpr int kMostThrottled = 100;
+constexpr Duration kLeastPatience = std::chrono::seconds{1};
 
 /// Books what the attempt has cost and used, and returns its cost. `so_far`: what it had said before; it stands where
 /// this callback says nothing. `booked`: what of it is in the execution's cost already.
@@ -37,6 +32,12 @@ std::optional<domain::MicroUsd> book_usage(Draft& draft, const domain::Callback&
     Execution& row = draft.row();
     auto& usage = draft.decision().usage;
     const std::string prefix = attempt.text() + "/";
+    if (callback.database_queries.value_or(0) > 0)
+        usage.push_back({row.id, "database_query", "", *callback.database_queries, std::nullopt, prefix + "database"});
+    // Where the sub-workflow has not measured it, what was reserved for it.
+    auto memory = callback.memory_mb;
+    if (!memory && draft.at().type) memory = draft.at().type->memory_mb;
+    if (memory.value_or(0) > 0) usage.push_back({row.id, "memory_usage", "", *memory, std::nullopt, prefix + "memory"});
     const auto told = cost_in(callback);
     const auto cost = told ? told : so_far;
     std::optional<domain::MicroUsd> more;
@@ -146,8 +147,10 @@ void heartbeat(Draft& draft, const CallbackReceived& received) {
         .field("attempt", row.attempts)
         .field("timeout_at", domain::rfc3339(*row.timeout_at));
     // Cumulative, so it never falls: a heartbeat that was overtaken by the next changes nothing.
-    if (const auto cost = cost_in(received.callback); cost && (!attempt.cost || attempt.cost->value < cost->value))
+    if (const auto cost = cost_in(received.callback); cost && (!attempt.cost || attempt.cost->value < cost->value)) {
         attempt.cost = cost;
+        top_up_money(draft, *cost, received.callback);
+    }
     if (attempt.cost) json.field("cost_usd", domain::decimal(*attempt.cost));
     draft.tell(event::progress, std::move(json));
     answer_callback(draft, received.callback, nullptr);
@@ -165,6 +168,7 @@ void complete(Draft& draft, const domain::Callback& callback) {
     if (row.duration_ms) json.field("duration_ms", *row.duration_ms);
     if (row.items_processed) json.field("items_processed", *row.items_processed);
     if (row.cost) json.field("cost_usd", domain::decimal(*row.cost));
+    if (const auto& consumed = draft.decision().consumed) add_consumption(json, *consumed);
     draft.tell(event::completed, std::move(json));
 }
 
@@ -223,6 +227,9 @@ void partial(Draft& draft, const CallbackReceived& received) {
     e.parent_attempt = received.attempt;
     e.batch = row.batch;
     e.concurrency_key = row.concurrency_key;
+    e.size_class = row.size_class;
+    e.need_amounts = row.need_amounts;
+    e.limit_keys = row.limit_keys;
     e.last_seq = 1;
     child.item_keys = std::move(keys).text();
     draft.decision().result = result_of(row, callback);
@@ -234,6 +241,17 @@ void partial(Draft& draft, const CallbackReceived& received) {
         .field("retry_at", domain::rfc3339(e.scheduled_at));
     draft.tell(event::progress, std::move(json));
     draft.decision().child = std::move(child);
+}
+
+/// What those after it are estimated by: of one that has done its work, and was not asked to do it otherwise.
+void learn_from(Draft& draft, const domain::LiveAttempt& attempt, std::optional<domain::MicroUsd> cost,
+                const domain::Callback& callback) {
+    if (callback.status != CallbackStatus::completed || attempt.thrift.asked()) return;
+    resource_manager::Consumption consumed;
+    consumed.cost = cost;
+    consumed.tokens = tokens_in(callback);
+    consumed.duration = draft.now() - std::min(attempt.granted_at, draft.now());
+    draft.decision().consumed = consumed;
 }
 
 /// Its deadline was recorded. A `timeout` that the peer has called back is its word: another one contradicts it.
@@ -252,11 +270,14 @@ void live_callback(Draft& draft, const CallbackReceived& received) {
     row.due_at.reset();
     row.gate.reset();
     row.gate_since.reset();
-    const auto node = row.attempt->node;
-    const auto so_far = row.attempt->cost;
+    const auto attempt = *row.attempt;
+    const auto node = attempt.node;
     auto& closed = draft.close_attempt(std::string(name(callback.status)), callback.error_message, true);
     closed.callback_sha256 = received.sha256;
-    closed.attempt.cost = book_usage(draft, callback, received.attempt, so_far);
+    const auto cost = book_usage(draft, callback, received.attempt, attempt.cost);
+    closed.attempt.cost = cost;
+    settle_money(draft, attempt, cost, callback);
+    learn_from(draft, attempt, cost, callback);
     const std::size_t closed_at = draft.decision().closed.size() - 1;
     switch (callback.status) {
         case CallbackStatus::completed:
@@ -270,12 +291,21 @@ void live_callback(Draft& draft, const CallbackReceived& received) {
             if (callback.duration_ms) row.duration_ms = callback.duration_ms;
             if (callback.items_processed) row.items_processed = callback.items_processed;
             const bool late = callback.status == CallbackStatus::timeout;
-            const Failure failure{late ? FailureCause::timeout : FailureCause::reported, callback.retry_after,
-                                  callback.retry_recommended};
+            Failure failure{late ? FailureCause::timeout : FailureCause::reported, callback.retry_after,
+                            callback.retry_recommended};
+            // Its provider had had enough: no attempt is burnt, but for one that never gets anywhere.
+            const auto patience = patience_asked(callback);
+            const bool throttled =
+                !late && patience && failure.retry_recommended && row.attempts - row.retry_count <= kMostThrottled;
+            if (throttled) failure = {FailureCause::throttled, std::max(*patience, kLeastPatience), true};
             const std::string message = callback.error_message.empty() ? (late ? "the sub-workflow ran out of time"
                                                                                : "the sub-workflow reported failure")
                                                                        : callback.error_message;
-            apply_recovery(draft, failure, late ? "timeout" : "reported", message, callback.error_data, node, false);
+            apply_recovery(draft, failure,
+                           late        ? "timeout"
+                           : throttled ? "throttled"
+                                       : "reported",
+                           message, callback.error_data, node, false);
             if (draft.decision().result) {
                 draft.decision().result->result_data = callback.result_data;
                 draft.decision().result->sanitised = callback.sanitised;
@@ -310,6 +340,7 @@ void take_late(Draft& draft, const domain::AttemptId& attempt, const domain::Cal
     amended.execution = row.id;
     amended.attempt.id = attempt;
     amended.attempt.cost = book_usage(draft, callback, attempt, so_far, so_far.value_or(domain::MicroUsd{}));
+    if (amended.attempt.cost) correct_money(draft, attempt, *amended.attempt.cost, callback);
     complete(draft, callback);
     amended.outcome = "late";
     amended.callback_sha256 = sha256;
@@ -331,6 +362,10 @@ void closed_callback(Draft& draft, const CallbackReceived& received) {
         draft.decision().answer = {200, {}, {}, body + ",\"replayed\":true}"};
         return;
     }
+    // Whatever becomes of its result, what it has cost has been spent.
+    const bool spoken = found && found->callback_sha256.empty() && received.callback.status != CallbackStatus::running;
+    const auto late_cost = cost_in(received.callback);
+    if (spoken && late_cost) correct_money(draft, received.attempt, *late_cost, received.callback);
     const bool possible = found && late_is_possible(row, *found);
     if (possible && received.callback.status == CallbackStatus::completed && draft.at().type &&
         draft.at().type->accept_late)

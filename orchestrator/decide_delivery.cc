@@ -21,6 +21,7 @@ constexpr std::string_view kUnknownReason = "unknown";
 void wait_in_queue(Draft& draft, const std::string& detail, TimePoint until) {
     // The peer has not taken it and no try is counted: the same attempt goes again when the endpoint's gate opens.
     Execution& row = draft.row();
+    release_money(draft);
     row.attempt->state = AttemptState::waiting_redelivery;
     row.timeout_at.reset();
     row.reason = "endpoint";
@@ -49,12 +50,14 @@ void unknown_outcome(Draft& draft, const std::string& reason, bool deduplicates)
         // The same webhook-id again can do no harm; the first time at once.
         const auto node = row.attempt->node;
         const bool first = row.attempt->deliveries <= 1;
+        release_money(draft);
         row.attempt->state = AttemptState::waiting_redelivery;
         apply_recovery(draft, {FailureCause::delivery, std::nullopt, true}, "unknown", reason, {}, node, true);
         if (first && row.status == Status::retrying) row.due_at = draft.now();
         return;
     }
     if (row.status == Status::dispatching && !draft.move(Status::running)) return;
+    suspend_money(draft);
     row.attempt->state = AttemptState::unknown;
     row.reason = kUnknownReason;
     JsonWriter json = Draft::payload();
@@ -139,6 +142,7 @@ void live_delivery(Draft& draft, const DeliveryReported& report) {
             } else if (taken_already) {
                 return;
             } else if constexpr (std::is_same_v<T, webhooks::Transient>) {
+                release_money(draft);
                 attempt.state = AttemptState::waiting_redelivery;
                 apply_recovery(draft, {FailureCause::delivery, outcome.retry_after, true}, "delivery_failed",
                                outcome.reason, {}, node, true);

@@ -25,7 +25,7 @@ void apply_recovery(Draft& draft, const Failure& failure, const std::string& rea
     row.timeout_at.reset();
     if (const auto* again = std::get_if<TryAgain>(&recovery)) {
         if (row.status != Status::retrying && !draft.move(Status::retrying)) return;
-        ++row.retry_count;
+        if (failure.cause != FailureCause::throttled) ++row.retry_count;
         row.reason = reason;
         row.ready = false;
         row.ready_at.reset();

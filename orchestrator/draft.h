@@ -6,10 +6,15 @@
 #include <string_view>
 
 #include "orchestrator/decide.h"
+#include "orchestrator/provider_news.h"
 #include "orchestrator/recover.h"
 #include "platform/json_writer.h"
 
 namespace impresario::orchestrator {
+
+class Draft;
+/// The attempt ends without its own word: its money is settled by what is known (spending.cc).
+void settle_closed(Draft& draft, std::string_view outcome);
 
 /// Builds one decision step by step. The row it shows is the one after the steps so far.
 class Draft {
@@ -25,6 +30,7 @@ class Draft {
     /// Appends an event to the execution's stream; `payload` has an open object.
     void tell(std::string_view type, platform::JsonWriter payload) {
         if (const auto news = std::exchange(news_, std::nullopt)) add_endpoint_news(payload, *news);
+        add_provider_news(payload, std::exchange(provider_news_, {}));
         payload.close();
         tell_text(type, std::move(payload).text());
     }
@@ -42,6 +48,12 @@ class Draft {
     /// The next event carries what a scheduler on another node is to think of the endpoint.
     void carry(EndpointNews news) { news_ = std::move(news); }
 
+    /// The same of providers.
+    void carry(const std::vector<resource_manager::ProviderNews>& news) {
+        provider_news_.insert(provider_news_.end(), news.begin(), news.end());
+        d_.providers.insert(d_.providers.end(), news.begin(), news.end());
+    }
+
     static platform::JsonWriter payload() {
         platform::JsonWriter json;
         json.open();
@@ -56,10 +68,12 @@ class Draft {
             return true;
         }
         const auto illegal = moved.error();
-        const auto deliveries = std::move(d_.deliveries);
+        auto deliveries = std::move(d_.deliveries);
+        auto providers = std::move(d_.providers);
         d_ = Decision{};
         d_.after = before_;
-        d_.deliveries = deliveries;
+        d_.deliveries = std::move(deliveries);
+        d_.providers = std::move(providers);
         platform::JsonWriter json = payload();
         json.field("from", name(illegal.from)).field("to", name(illegal.to)).field("by", "hub");
         tell(domain::event::refused, std::move(json));
@@ -81,6 +95,7 @@ class Draft {
 
     /// The live attempt becomes history. What it had cost so far is spent, unless its own word on that is booked next.
     webhooks::ClosedAttempt& close_attempt(std::string outcome, std::string detail, bool books_itself = false) {
+        if (row().attempt && !books_itself) settle_closed(*this, outcome);
         if (row().attempt && row().attempt->cost && !books_itself) {
             row().cost = row().cost.value_or(domain::MicroUsd{}) + *row().attempt->cost;
             d_.usage.push_back(
@@ -129,7 +144,28 @@ class Draft {
     const Circumstances& c_;
     Decision d_;
     std::optional<EndpointNews> news_;
+    std::vector<resource_manager::ProviderNews> provider_news_;
 };
+
+// What becomes of the live attempt's money (spending.cc).
+
+/// It certainly is not running: what was held is given back.
+void release_money(Draft& draft);
+/// Nobody knows whether it is.
+void suspend_money(Draft& draft);
+/// It says that it has cost so much until now.
+void top_up_money(Draft& draft, domain::MicroUsd so_far, const domain::Callback& callback);
+/// Its own word at its end; nullopt: it does not say what it has cost. `attempt` is as it was.
+void settle_money(Draft& draft, const domain::LiveAttempt& attempt, std::optional<domain::MicroUsd> cost,
+                  const domain::Callback& callback);
+/// What a closed attempt says it has cost after all.
+void correct_money(Draft& draft, const domain::AttemptId& attempt, domain::MicroUsd cost,
+                   const domain::Callback& callback);
+
+/// What a callback says the attempt has cost: its total, or else the sum over providers; nullopt where it says nothing.
+std::optional<domain::MicroUsd> cost_in(const domain::Callback& callback);
+/// The tokens that it says it used, where it says anything about usage.
+std::optional<std::int64_t> tokens_in(const domain::Callback& callback);
 
 /// The body of an answer that says how the execution stands.
 std::string ok_body(const domain::Execution& row);

@@ -26,11 +26,7 @@ constexpr std::size_t kMostGateNotes = 100;
 constexpr auto kLostContactPause = milliseconds{50};
 
 /// Nothing to be done but wait until it opens by itself: 003's COOLDOWN.
-bool cooling(const domain::Gate& gate) {
-    using domain::GateKind;
-    return gate.opens_at &&
-           (gate.kind == GateKind::endpoint || gate.kind == GateKind::breaker || gate.kind == GateKind::provider);
-}
+bool cooling(const domain::Gate& gate) { return gate.cooling && gate.opens_at; }
 }
 
 Hub::Hub(Node& node, HubSettings settings)
@@ -38,7 +34,11 @@ Hub::Hub(Node& node, HubSettings settings)
       settings_(settings),
       wakeup_(node.executor()),
       renewal_(node.executor()),
-      machine_(node.clock().now()) {
+      machine_(node.clock().now()),
+      gates_(settings.gate_debounce),
+      health_pause_(node.executor()),
+      database_throttle_(settings.max_batch_size, true),
+      memory_throttle_(settings.max_batch_size, false) {
     node_.on_row = [this](const Execution& row) {
         if (!board_) return;
         board_->observe(row);
@@ -55,9 +55,19 @@ Hub::Hub(Node& node, HubSettings settings)
         board_->endpoint_news(news, node_.clock().now());
         wake();
     };
+    node_.on_consumed = [this](const domain::Lane& lane, int size_class, const resource_manager::Consumption& used) {
+        if (board_) board_->learn(lane, size_class, used);
+    };
+    node_.on_provider_news = [this](const resource_manager::ProviderNews& news) {
+        if (!board_) return;
+        board_->provider_news(news, node_.clock().now());
+        wake();
+    };
     node_.on_catalogue = [this] {
         if (!board_) return;
         board_->set_catalogue(node_.catalogue());
+        board_->set_weather(node_.weather());
+        board_->set_fairness(node_.fairness());
         wake();
     };
     node_.on_in_doubt = [this] { rebuild(); };
@@ -78,12 +88,14 @@ void Hub::hint(const std::string& payload) {
         renewal_.signal();
     }
     feed_hinted_ = true;
+    inbox_hinted_ = true;
     wake();
 }
 
 Task<void> Hub::run() {
     running_ = true;
     asio::co_spawn(node_.executor(), keep_lead(), asio::detached);
+    asio::co_spawn(node_.executor(), watch_health(), asio::detached);
     while (!stopping_) {
         bool busy = false;
         bool trouble = false;
@@ -144,9 +156,16 @@ Task<void> Hub::stop() {
     stopping_ = true;
     wake();
     renewal_.signal();
-    while (running_ || recording_) co_await platform::pause_for(milliseconds{5});
+    health_pause_.signal();
+    while (running_ || recording_ || recording_weather_ || lifting_) co_await platform::pause_for(milliseconds{5});
     if (!lead_) co_return;
     const auto epoch = *lead_;
+    try {
+        if (board_) co_await keep_estimates();
+    } catch (const std::exception&) {
+        // Those of the last minute are lost.
+    }
+    if (!lead_) co_return;
     step_down("stopping");
     try {
         auto resigning =
@@ -197,13 +216,28 @@ Task<bool> Hub::turn() {
     TimePoint now = node_.clock().now();
     const std::size_t swept = co_await sweep(now);
     if (!board_ || rebuild_) co_return true;
+    const std::size_t dropped = co_await drop(now);
+    if (!board_ || rebuild_) co_return true;
     co_await refill_levels();
     co_await refresh_providers();
+    if (std::exchange(inbox_hinted_, false)) co_await book_inbox();
     if (!board_ || rebuild_) co_return true;
+    co_await refresh_budgets();
+    if (!board_ || rebuild_) co_return true;
+    if (started - estimates_kept_at_ > settings_.keep_estimates) {
+        estimates_kept_at_ = started;
+        co_await keep_estimates();
+    }
+    if (!board_ || rebuild_) co_return true;
+    show_queue_lengths();
+    show_standings(now);
+    lift_pauses(now);
 
     now = node_.clock().now();
-    Plan planned = plan(board_->plan_input(settings_.max_batch_size), now);
+    Plan planned = plan(board_->plan_input(batch_limit()), now);
+    board_->see_shares(planned, true);
     next_opening_ = planned.next_opening;
+    board_->behind_keys(planned);
     const bool work = !planned.gates.empty();
     if (work && machine_.state() != HubState::analyzing && !planned.grants.empty())
         move(HubState::analyzing, now, std::to_string(board_->waiting()) + " waiting");
@@ -219,11 +253,27 @@ Task<bool> Hub::turn() {
         node_.probe().turn(took);
         if (on_granted) on_granted(took, granted.count);
     }
-    co_return more || granted.missed || swept >= kMostSweep;
+    co_return more || granted.missed || swept >= kMostSweep || dropped >= kMostSweep;
+}
+
+/// What a planned grant is at the node that is to send it.
+GrantTerms Hub::terms(const PlannedGrant& planned, const domain::NodeId& node, TimePoint now) const {
+    GrantTerms terms;
+    terms.fresh_attempt = node_.ids().make<domain::AttemptId>(now);
+    terms.node = node;
+    terms.own = node == node_.id();
+    terms.endpoint = planned.endpoint;
+    terms.demand = planned.demand;
+    terms.budgeted = planned.budgeted;
+    terms.thrift = planned.thrift;
+    terms.lease = node_.settings().lease;
+    return terms;
 }
 
 Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
-    record_lanes(gate_changes(planned, now), now);
+    see_gates(planned, now);
+    record_lanes(now);
+    record_weather(now);
     auto notes = board_->gate_notes(kMostGateNotes);
     {
         // What starts now needs no note that its gate has opened.
@@ -253,14 +303,7 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
         auto& least = *std::min_element(load.begin(), load.end(),
                                         [](const auto& a, const auto& b) { return a.second < b.second; });
         ++least.second;
-        GrantTerms terms;
-        terms.fresh_attempt = node_.ids().make<domain::AttemptId>(now);
-        terms.node = least.first;
-        terms.own = terms.node == node_.id();
-        terms.endpoint = each.endpoint;
-        terms.needs = each.needs;
-        terms.lease = node_.settings().lease;
-        picks.push_back({each.execution, terms, std::nullopt});
+        picks.push_back({each.execution, terms(each, least.first, now), std::nullopt});
     }
     for (auto& note : notes) picks.push_back({note.execution, std::nullopt, std::move(note.gate)});
 
@@ -270,12 +313,15 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
         return pick(tx, some, *catalogue, epoch);
     };
     auto asked_written = platform::write_each<Pick, Picked>(node_.database(), std::move(flush), picks);
+    const auto began = steady_clock::now();
     auto written = co_await std::move(asked_written);
+    slowest_write_ = std::max(slowest_write_, std::chrono::duration_cast<Duration>(steady_clock::now() - began));
     if (!board_) co_return Granted{};
 
     const auto observed = node_.clock().now();
     std::size_t granted = 0;
     bool others = false;
+    bool broke = false;
     std::vector<ExecutionId> missing;
     std::exception_ptr failure;
     for (std::size_t i = 0; i < written.size(); ++i) {
@@ -292,13 +338,16 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
         }
         auto& row = picked->found->execution;
         board_->observe(row);
+        // The next turn reads what is left.
+        broke = broke || picked->broke;
         if (!picked->granted) continue;
-        board_->charge(row, picks[i].terms->needs);
+        board_->charge(row, picks[i].terms->demand);
         ++granted;
         if (row.ready_at) node_.probe().dispatched(row.lane, picked->found->now - *row.ready_at);
         last_execution_ = picked->found->now;
         if (row.attempt->node == node_.id()) {
-            node_.deliver(std::move(*picked->found));
+            const auto last = node_.last_moment(*picked->found, began);
+            node_.deliver(std::move(*picked->found), last);
         } else {
             others = true;
         }
@@ -309,7 +358,26 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
     // Held by another transaction, or gone: whatever is behind them goes first.
     for (const auto& id : missing) board_->put_off(id, observed + kHeldPause);
     rest("dispatched");
-    co_return Granted{granted, !missing.empty()};
+    co_return Granted{granted, broke || !missing.empty()};
+}
+
+namespace {
+/// Which of them do not fit any more: somebody has spent the money since the plan was made (protocol R17).
+std::set<std::size_t> reserve_money(Tx& tx, const std::vector<std::optional<Decision>>& drafts) {
+    std::vector<resource_manager::Movement> asked;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < drafts.size(); ++i) {
+        if (!drafts[i] || !drafts[i]->reservation) continue;
+        asked.push_back(*drafts[i]->reservation);
+        places.push_back(i);
+    }
+    std::set<std::size_t> broke;
+    if (asked.empty()) return broke;
+    const auto now = drafts[places.front()]->after.attempt->granted_at;
+    const auto dropped = resource_manager::LedgerStore().reserve(tx, asked, now);
+    for (const auto place : dropped) broke.insert(places[place]);
+    return broke;
+}
 }
 
 /// On a database thread: confirms by id what memory has planned. What is not found is held by somebody, or gone.
@@ -325,23 +393,30 @@ std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks, const
         const auto id = row.execution.id;
         rows.emplace(id, std::move(row));
     }
+    std::vector<std::optional<Decision>> drafts(picks.size());
+    for (std::size_t i = 0; i < picks.size(); ++i) {
+        const auto row = rows.find(picks[i].execution);
+        if (row == rows.end()) continue;
+        const auto& found = row->second;
+        if (const auto& terms = picks[i].terms) {
+            Circumstances circumstances;
+            circumstances.type = catalogue.find(found.execution.lane);
+            circumstances.now = found.now;
+            drafts[i] = decide_grant(found.execution, *terms, circumstances);
+        } else {
+            drafts[i] = decide_gate(found.execution, picks[i].gate, found.now);
+        }
+    }
+    const auto broke = reserve_money(tx, drafts);
     std::vector<Picked> picked(picks.size());
     std::vector<Decision> decisions;
     for (std::size_t i = 0; i < picks.size(); ++i) {
         const auto row = rows.find(picks[i].execution);
         if (row == rows.end()) continue;
         auto& found = row->second;
-        std::optional<Decision> decision;
-        if (const auto& terms = picks[i].terms) {
-            Circumstances circumstances;
-            circumstances.type = catalogue.find(found.execution.lane);
-            circumstances.now = found.now;
-            decision = decide_grant(found.execution, *terms, circumstances);
-            picked[i].granted = decision.has_value();
-        } else {
-            decision = decide_gate(found.execution, picks[i].gate, found.now);
-        }
-        if (decision) {
+        picked[i].broke = broke.contains(i);
+        if (auto& decision = drafts[i]; decision && !picked[i].broke) {
+            picked[i].granted = picks[i].terms.has_value();
             decision->columns = priority_queue::changed_columns(found.execution, decision->after);
             found.execution = decision->after;
             decisions.push_back(std::move(*decision));
@@ -362,6 +437,7 @@ steady_clock::duration Hub::idle_for(TimePoint now) const {
     until(board_->next_due());
     until(board_->next_deadline());
     until(board_->next_put_off());
+    until(board_->next_overdue(settings_.queue_ttl));
     for (const auto& [parent, at] : unsettled_) until(at);
     if (lost_contact()) longest = std::max<Duration>(longest, kLostContactPause);
     until(next_opening_);

@@ -9,9 +9,11 @@
 #include "journal/metric_store.h"
 #include "orchestrator/board.h"
 #include "orchestrator/decide.h"
+#include "orchestrator/gate_history.h"
 #include "orchestrator/node.h"
 #include "orchestrator/presence.h"
 #include "orchestrator/state_machine.h"
+#include "resource_manager/throttle.h"
 
 namespace impresario::orchestrator {
 
@@ -30,6 +32,19 @@ struct HubSettings {
     /// A closed gate that opens and closes with every turn is recorded only once it has lasted.
     std::chrono::milliseconds gate_debounce{1000};
     resource_manager::BreakerSettings breaker;
+    /// What a start is taken to cost whose cost nobody says: an unknown price is not a free one.
+    domain::MicroUsd unknown_cost{1'000'000};
+    /// What was learnt about costs is kept at least this often.
+    std::chrono::milliseconds keep_estimates{60000};
+    /// What the types declare of it is reserved while their executions run (003's total_limit_mb).
+    int memory_total_mb = 2048;
+    /// Of all queues together; each type has its own.
+    resource_manager::QueueBounds queue;
+    /// Of types that say nothing else.
+    std::optional<domain::Duration> queue_ttl;
+    /// What counts as pressure, and how often that is looked at.
+    resource_manager::PressureLimits pressure;
+    std::chrono::milliseconds health_every{1000};
 };
 
 /// One per process; the one that leads runs turns, the others wait for their chance. Network thread only.
@@ -44,18 +59,31 @@ class Hub {
     /// No more turns; gives leadership back. Resumes once the turn under way has ended.
     platform::Task<void> stop();
 
+    const HubSettings& settings() const { return settings_; }
     /// Something may have changed: look.
     void wake() { wakeup_.signal(); }
     void hint(const std::string& payload);
 
+    int max_batch_size() const { return settings_.max_batch_size; }
+    /// Whether these executions may join the queue. Until what comes with it is destroyed they count as being in it.
+    struct Joined {
+        std::shared_ptr<void> counted;
+        /// Why not; of the whole hub where no lane is named.
+        std::optional<resource_manager::QueueFull> full;
+        std::optional<domain::Lane> lane;
+    };
+    Joined join_queue(const std::vector<priority_queue::NewExecution>& executions);
+
+    /// Most grants of one turn at the moment.
+    int batch_limit() const;
+
     bool leads() const { return lead_.has_value(); }
     std::int64_t epoch() const { return lead_ ? *lead_ : 0; }
+    domain::MicroUsd unknown_cost() const { return settings_.unknown_cost; }
     /// Null while another node leads.
     const Board* board() const { return board_.get(); }
     const StateMachine* state() const { return board_ ? &machine_ : nullptr; }
     std::optional<domain::TimePoint> last_execution() const { return last_execution_; }
-    /// What is closed now, and since when, as recorded.
-    const std::map<domain::Lane, RecordedGate>& lane_gates() const { return recorded_gates_; }
     /// Told how long each turn took that granted, and how many; for benchmarks.
     std::function<void(domain::Duration, std::size_t)> on_granted;
     /// Tells the scheduler to start again from its tables.
@@ -72,7 +100,6 @@ class Hub {
     /// When parents that could not be settled, and lanes that could not be written about, are tried again.
     static constexpr domain::Duration kSettlePause = std::chrono::seconds{1};
 
-    using GateChanges = std::vector<std::pair<domain::Lane, std::optional<domain::Gate>>>;
     using ChangedEndpoints = std::map<domain::EndpointId, Board::ChangedEndpoint>;
     /// A row that is to be granted, or whose own gate is to be noted.
     struct Pick {
@@ -83,6 +110,8 @@ class Hub {
     struct Picked {
         std::optional<priority_queue::ClaimableExecution> found;
         bool granted = false;
+        /// A budget has not enough left for it after all.
+        bool broke = false;
     };
 
     struct Granted {
@@ -98,21 +127,43 @@ class Hub {
     void step_down(const char* why);
     platform::Task<void> refill_levels();
     platform::Task<void> refresh_providers();
+    platform::Task<void> refresh_budgets();
+    platform::Task<void> book_inbox();
+    platform::Task<void> keep_estimates();
     platform::Task<void> read_feed();
     platform::Task<void> recheck(std::vector<domain::ExecutionId> ids);
     platform::Task<std::size_t> sweep(domain::TimePoint now);
+    platform::Task<void> watch_health();
+    void read_memory();
+    void tell_health(const char* of, const resource_manager::Throttle& throttle,
+                     const resource_manager::Pressure& reading);
+    void lift_pauses(domain::TimePoint now);
+    platform::Task<void> lift_pauses_now(std::vector<subworkflows::PauseRecord> met, std::int64_t epoch);
+    platform::Task<std::size_t> drop(domain::TimePoint now);
+    void show_queue_lengths();
+    bool bounded() const;
+    void show_standings(domain::TimePoint now);
+    /// How often what the other nodes are shown is looked at.
+    static constexpr std::chrono::seconds kShowEvery{1};
+    /// Writes it down beside the turns, as the leader; `anew` where that failed.
+    void show_others(std::function<void(platform::Tx&)> write, std::function<void()> anew);
+    platform::Task<void> write_shown(std::function<void(platform::Tx&)> write, std::function<void()> anew,
+                                     std::int64_t epoch);
     platform::Task<void> safety_scan(domain::TimePoint now);
     platform::Task<void> run_commands(std::vector<Command> commands);
     platform::Task<Granted> grant(Plan plan, domain::TimePoint now);
     std::optional<Arrival> admit(const domain::Execution& row);
+    GrantTerms terms(const PlannedGrant& planned, const domain::NodeId& node, domain::TimePoint now) const;
     platform::Task<void> show_state(bool always);
     void move(HubState to, domain::TimePoint now, std::string why);
     void move_once(HubState to, domain::TimePoint now, std::string why);
-    GateChanges gate_changes(const Plan& plan, domain::TimePoint now);
-    void record_lanes(GateChanges changes, domain::TimePoint now);
-    platform::Task<void> record_lanes_now(GateChanges changes, ChangedEndpoints endpoints, std::int64_t epoch);
+    void see_gates(const Plan& plan, domain::TimePoint now);
+    void record_lanes(domain::TimePoint now);
+    platform::Task<void> record_lanes_now(std::vector<GateWrite> gates, ChangedEndpoints endpoints, std::int64_t epoch);
     std::vector<Picked> pick(platform::Tx& tx, const std::vector<Pick>& picks, const subworkflows::Catalogue& catalogue,
                              std::int64_t epoch) const;
+    void record_weather(domain::TimePoint now);
+    platform::Task<void> record_weather_now(resource_manager::WeatherRecords records, std::int64_t epoch);
     void settle_later(const domain::ExecutionId& parent, domain::TimePoint at);
     /// More than half a lease has passed since the lead was last renewed.
     bool lost_contact() const { return std::chrono::steady_clock::now() - renewed_at_ > node_.settings().lease / 2.0; }
@@ -147,18 +198,25 @@ class Hub {
     /// Nodes that have left a grant lying, and since when they have to be heard of again before they are given more.
     std::map<domain::NodeId, domain::TimePoint> silent_;
     std::chrono::steady_clock::time_point scanned_at_{};
+    std::chrono::steady_clock::time_point estimates_kept_at_{};
+    /// SQL may have said something about money.
+    bool inbox_hinted_ = true;
     /// The last time out of the database's reach, as the scheduler's row says (protocol R9).
     std::optional<Outage> outage_;
     std::chrono::steady_clock::time_point renewed_at_{};
     /// Losing leadership for nothing costs a start from the tables, losing a node for nothing costs work in doubt.
     Presence leader_presence_{std::chrono::seconds{1}};
     Presence presence_{std::chrono::seconds{2}};
-    std::map<domain::Lane, RecordedGate> recorded_gates_;
-    std::map<domain::Lane, std::pair<domain::Gate, domain::TimePoint>> pending_gates_;
+    GateHistory gates_;
     /// Endpoints whose hold or breaker is still to be written down.
     ChangedEndpoints changed_endpoints_;
     bool recording_ = false;
     domain::TimePoint record_at_{};
+    /// How providers do, as it is still to be written down and as it was.
+    resource_manager::WeatherRecords changed_weather_;
+    resource_manager::WeatherRecords recorded_weather_;
+    bool recording_weather_ = false;
+    domain::TimePoint record_weather_at_{};
     /// Parents that somebody held, and when to look at them again.
     std::map<domain::ExecutionId, domain::TimePoint> unsettled_;
     std::optional<domain::TimePoint> next_opening_;
@@ -175,6 +233,22 @@ class Hub {
     bool idle_ = false;
     /// Whose limits the board counts.
     ProvidersPtr known_providers_;
+    platform::Wakeup health_pause_;
+    resource_manager::Throttle database_throttle_;
+    resource_manager::Throttle memory_throttle_;
+    /// Since the last look.
+    domain::Duration slowest_write_{0};
+    bool lifting_ = false;
+    /// What joins the queues, and is not in memory yet. On a node that does not lead: since the reading before the
+    /// last.
+    QueueLengths joining_;
+    QueueLengths joined_before_;
+    /// As the scheduler has written them down, or this one has.
+    QueueLengths queue_lengths_;
+    std::chrono::steady_clock::time_point lengths_shown_at_{};
+    /// How all stand by the fairness policy, as it was written down last.
+    std::string standings_shown_;
+    std::chrono::steady_clock::time_point standings_shown_at_{};
     /// Arrivals whose transaction is under way.
     int arriving_ = 0;
 };

@@ -20,26 +20,21 @@ std::optional<Arrival> Hub::admit(const Execution& row) {
     board_->observe(row);
     auto input = board_->plan_input(1);
     input.newcomer = row;
-    const Plan planned = plan(std::move(input), now);
+    Plan planned = plan(std::move(input), now);
     std::optional<Decision> granted;
     if (!planned.grants.empty() && planned.grants.front().execution == row.id) {
-        GrantTerms terms;
-        terms.fresh_attempt = node_.ids().make<domain::AttemptId>(now);
-        terms.node = node_.id();
-        terms.endpoint = planned.grants.front().endpoint;
-        terms.needs = planned.grants.front().needs;
-        terms.lease = node_.settings().lease;
         Circumstances circumstances;
         circumstances.type = node_.catalogue()->find(row.lane);
         circumstances.now = now;
-        granted = decide_grant(row, terms, circumstances);
+        granted = decide_grant(row, terms(planned.grants.front(), node_.id(), now), circumstances);
     }
     if (!granted) {
         board_->forget(row.id);
         return std::nullopt;
     }
     board_->observe(granted->after);
-    board_->charge(granted->after, planned.grants.front().needs);
+    board_->see_shares(planned, false);
+    board_->charge(granted->after, planned.grants.front().demand);
     ++arriving_;
 
     Arrival arrival;

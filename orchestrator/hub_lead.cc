@@ -4,8 +4,11 @@
 #include <limits>
 
 #include "journal/event_store.h"
+#include "orchestrator/gate_store.h"
 #include "platform/log.h"
 #include "priority_queue/queue_store.h"
+#include "resource_manager/estimate_store.h"
+#include "resource_manager/weather_store.h"
 
 namespace impresario::orchestrator {
 
@@ -21,13 +24,15 @@ void Hub::step_down(const char* why) {
     log::info("no longer scheduler", {{"epoch", *lead_}, {"why", why}});
     lead_.reset();
     board_.reset();
-    recorded_gates_.clear();
-    pending_gates_.clear();
+    gates_.clear();
     changed_endpoints_.clear();
+    changed_weather_.clear();
+    recorded_weather_.clear();
     unsettled_.clear();
     status_asked_.clear();
     doubted_.clear();
     silent_.clear();
+    standings_shown_.clear();
 }
 
 Task<bool> Hub::try_lead() {
@@ -35,8 +40,13 @@ Task<bool> Hub::try_lead() {
     const auto id = node_.id();
     const int pid = node_.backend_pid();
     const auto lease = node_.settings().lease;
-    auto asked_row = node_.database().read([](Tx& tx) { return SchedulerStore().look(tx); });
-    const auto row = co_await std::move(asked_row);
+    auto asked_look = node_.database().read([bounded = bounded()](Tx& tx) {
+        const SchedulerStore scheduler;
+        return std::pair(scheduler.look(tx), bounded ? scheduler.queue_lengths(tx) : QueueLengths{});
+    });
+    auto [row, lengths] = co_await std::move(asked_look);
+    queue_lengths_ = std::move(lengths);
+    joined_before_ = std::exchange(joining_, {});
     const bool gone =
         row.node && leader_presence_.gone(*row.node, row.session, row.session_missing, steady_clock::now());
     const int missed = gone ? row.session : 0;
@@ -47,13 +57,21 @@ Task<bool> Hub::try_lead() {
     const auto lead = co_await std::move(asked_lead);
     if (!lead) co_return false;
     lead_ = lead->epoch;
+    database_throttle_ = resource_manager::Throttle(settings_.max_batch_size, true);
+    slowest_write_ = {};
+    joining_.clear();
+    joined_before_.clear();
+    queue_lengths_.clear();
     outage_ = lead->outage;
     renewed_at_ = steady_clock::now();
     const auto operation = node_.operations().begin();
     board_ = std::make_unique<Board>(
         node_.operations(), [this] { return node_.clock().now(); }, settings_.breaker);
     doubted_until_ = std::numeric_limits<std::uint64_t>::max();
+    board_->set_memory_total(settings_.memory_total_mb);
+    if (!memory_throttle_.whole()) board_->hold_less(true);
     board_->set_outage(outage_);
+    board_->set_unknown_cost(settings_.unknown_cost);
     machine_ = StateMachine(lead->now);
     shown_moves_ = -1;
     co_await load();
@@ -73,9 +91,12 @@ Task<void> Hub::load() {
         std::vector<RecordedGate> gates;
         std::vector<NodeSeen> alive;
         std::vector<resource_manager::LoadedPermit> permits;
+        std::map<domain::Lane, resource_manager::TypeEstimates> estimates;
+        resource_manager::WeatherRecords weather;
     };
     co_await node_.refresh_catalogue();
     board_->set_catalogue(node_.catalogue());
+    board_->set_fairness(node_.fairness());
     board_->begin_due_reading();
     auto asked_loaded = node_.database().transact([](Tx& tx) {
         // The feed begins before what is loaded: a little is read twice, nothing is missed.
@@ -86,9 +107,11 @@ Task<void> Hub::load() {
         all.rows = queue.load_unsettled(tx);
         all.gated = queue.load_gated(tx);
         all.next_due = queue.next_due(tx, {});
-        all.gates = SchedulerStore().lane_gates(tx);
+        all.gates = GateStore().closed(tx);
         all.alive = SchedulerStore().alive(tx);
         all.permits = resource_manager::ProviderStore().permits(tx);
+        all.estimates = resource_manager::EstimateStore().load(tx);
+        all.weather = resource_manager::WeatherStore().load(tx);
         return all;
     });
     const auto loaded = co_await std::move(asked_loaded);
@@ -97,13 +120,16 @@ Task<void> Hub::load() {
     feed_begun_ = loaded.feed.begun;
     feed_hinted_ = true;
     doubted_until_ = node_.operations().now();
-    board_->set_providers(*node_.providers(), loaded.permits);
+    board_->set_providers(*node_.providers(), loaded.permits, loaded.weather);
+    recorded_weather_ = loaded.weather;
     known_providers_ = node_.providers();
+    inbox_hinted_ = true;
+    board_->set_estimates(loaded.estimates);
     for (const auto& row : loaded.rows) board_->observe(row.execution);
     for (const auto& row : loaded.gated) board_->observe(row.execution);
     for (const auto& level : loaded.levels) board_->expect(level);
     board_->end_due_reading(loaded.next_due);
-    for (const auto& gate : loaded.gates) recorded_gates_[gate.lane] = gate;
+    gates_.load(loaded.gates);
     see_alive(loaded.alive);
     co_await refill_levels();
     // Partial results whose last child ended while nobody led.

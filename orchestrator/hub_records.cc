@@ -1,6 +1,9 @@
 // Of the hub: what it writes down for others to read, beside the turns. Why lanes wait, its state, its numbers.
 #include "orchestrator/hub.h"
 
+#include <algorithm>
+
+#include "orchestrator/gate_store.h"
 #include "orchestrator/lane_events.h"
 #include "platform/gate_json.h"
 #include "platform/json_writer.h"
@@ -38,40 +41,14 @@ bool record_endpoint(Tx& tx, const Node& node, const Board::ChangedEndpoint& cha
 }
 }
 
-/// Lane gates whose record is to change. A gate that is about quantity opens and closes with every end; it is recorded
-/// once it has lasted.
-Hub::GateChanges Hub::gate_changes(const Plan& plan, TimePoint now) {
-    GateChanges changes;
-    for (const auto& [lane, gate] : plan.gates) {
-        const auto recorded = recorded_gates_.find(lane);
-        if (!gate) {
-            pending_gates_.erase(lane);
-            if (recorded != recorded_gates_.end()) changes.emplace_back(lane, std::nullopt);
-            continue;
-        }
-        if (recorded != recorded_gates_.end() && recorded->second.gate.same_as(*gate)) {
-            pending_gates_.erase(lane);
-            continue;
-        }
-        const bool lasting =
-            gate->kind == domain::GateKind::paused || (gate->opens_at && gate->kind != domain::GateKind::provider);
-        auto& [pending, since] = pending_gates_.try_emplace(lane, *gate, now).first->second;
-        if (!pending.same_as(*gate)) {
-            pending = *gate;
-            since = now;
-        }
-        if (lasting || now - since >= settings_.gate_debounce) changes.emplace_back(lane, *gate);
-    }
-    // Nothing waits there any more: nothing is stopped.
-    for (const auto& [lane, recorded] : recorded_gates_)
-        if (!plan.gates.contains(lane)) changes.emplace_back(lane, std::nullopt);
-    std::erase_if(pending_gates_, [&](const auto& each) { return !plan.gates.contains(each.first); });
-    return changes;
+void Hub::see_gates(const Plan& plan, TimePoint now) {
+    for (const auto& passed : gates_.see(plan.gates, now))
+        node_.probe().gate_closed(passed.lane, passed.kind, passed.length);
 }
 
 /// Writes down why lanes wait and which endpoints are held, beside the turns: nothing that starts waits for it, and a
 /// lane whose row somebody holds is tried again.
-void Hub::record_lanes(GateChanges changes, TimePoint now) {
+void Hub::record_lanes(TimePoint now) {
     for (auto& each : board_->take_changed_endpoints(now)) {
         auto& pending = changed_endpoints_[each.endpoint.id];
         each.hold = each.hold || pending.hold;
@@ -86,23 +63,27 @@ void Hub::record_lanes(GateChanges changes, TimePoint now) {
         changed.breaker = changed.breaker && known && known->breaker.orders <= changed.endpoint.breaker.orders;
     }
     std::erase_if(changed_endpoints_, [](const auto& each) { return !each.second.hold && !each.second.breaker; });
-    if (recording_ || now < record_at_ || (changes.empty() && changed_endpoints_.empty())) return;
+    if (recording_ || now < record_at_) return;
+    auto gates = gates_.due(now);
+    if (gates.empty() && changed_endpoints_.empty()) return;
     recording_ = true;
-    asio::co_spawn(node_.executor(), record_lanes_now(std::move(changes), changed_endpoints_, *lead_), asio::detached);
+    asio::co_spawn(node_.executor(), record_lanes_now(std::move(gates), changed_endpoints_, *lead_), asio::detached);
 }
 
-Task<void> Hub::record_lanes_now(GateChanges changes, ChangedEndpoints endpoints, std::int64_t epoch) {
+Task<void> Hub::record_lanes_now(std::vector<GateWrite> gates, ChangedEndpoints endpoints, std::int64_t epoch) {
     struct Recorded {
         std::set<domain::Lane> lanes;
         std::set<domain::EndpointId> endpoints;
     };
     std::set<domain::Lane> lanes;
-    for (const auto& [lane, gate] : changes) lanes.insert(lane);
+    // Only what is told needs the lane's row.
+    for (const auto& write : gates)
+        if (write.stops || write.opens) lanes.insert(write.lane);
     for (const auto& [id, changed] : endpoints) lanes.insert(changed.lane);
     std::optional<Recorded> recorded;
     try {
-        auto recording = node_.database().transact(
-            [this, epoch, &lanes, &changes, &endpoints, catalogue = node_.catalogue()](Tx& tx) {
+        auto recording =
+            node_.database().transact([this, epoch, &lanes, &gates, &endpoints, catalogue = node_.catalogue()](Tx& tx) {
                 Recorded done;
                 const SchedulerStore scheduler;
                 scheduler.fence(tx, epoch, node_.id());
@@ -110,12 +91,14 @@ Task<void> Hub::record_lanes_now(GateChanges changes, ChangedEndpoints endpoints
                 // Of a type that is gone there is nothing to lock, only its gate to be closed.
                 for (const auto& lane : lanes)
                     if (!catalogue->find(lane)) done.lanes.insert(lane);
-                for (const auto& [lane, gate] : changes) {
-                    if (!done.lanes.contains(lane)) continue;
-                    scheduler.record_lane_gate(tx, lane, gate);
-                    append_lane_event(tx, node_.catalogue_store(), lane, node_.id(),
-                                      gate ? domain::event::lane_stopped : domain::event::lane_opened,
-                                      gate ? platform::gate_json(*gate) : "{}");
+                for (const auto& write : gates) {
+                    if (!lanes.contains(write.lane)) done.lanes.insert(write.lane);
+                    if (!done.lanes.contains(write.lane)) continue;
+                    GateStore().write(tx, write);
+                    if (write.stops || write.opens)
+                        append_lane_event(tx, node_.catalogue_store(), write.lane, node_.id(),
+                                          write.stops ? domain::event::lane_stopped : domain::event::lane_opened,
+                                          write.stops ? platform::gate_json(write.gate) : "{}");
                 }
                 for (const auto& [id, changed] : endpoints) {
                     if (done.lanes.contains(changed.lane) && record_endpoint(tx, node_, changed))
@@ -132,8 +115,10 @@ Task<void> Hub::record_lanes_now(GateChanges changes, ChangedEndpoints endpoints
     recording_ = false;
     if (lead_ != epoch || !board_) co_return;
     const auto now = node_.clock().now();
-    const bool whole =
-        recorded && recorded->lanes.size() == lanes.size() && recorded->endpoints.size() == endpoints.size();
+    gates_.written(gates, recorded ? recorded->lanes : std::set<domain::Lane>{}, now);
+    const bool whole = recorded &&
+                       std::includes(recorded->lanes.begin(), recorded->lanes.end(), lanes.begin(), lanes.end()) &&
+                       recorded->endpoints.size() == endpoints.size();
     record_at_ = whole ? now : now + kSettlePause;
     if (!recorded) co_return;
     for (const auto& id : recorded->endpoints) {
@@ -146,16 +131,10 @@ Task<void> Hub::record_lanes_now(GateChanges changes, ChangedEndpoints endpoints
         if (now_known.breaker == written.breaker) pending->second.breaker = false;
         if (!pending->second.hold && !pending->second.breaker) changed_endpoints_.erase(pending);
     }
-    for (const auto& [lane, gate] : changes) {
-        if (!recorded->lanes.contains(lane)) continue;
-        pending_gates_.erase(lane);
-        if (gate) {
-            log::info("lane stopped", {{"lane", lane.text()}, {"gate", name(gate->kind)}, {"detail", gate->detail}});
-            recorded_gates_[lane] = {lane, *gate, now};
-        } else {
-            recorded_gates_.erase(lane);
-        }
-    }
+    for (const auto& write : gates)
+        if (write.stops && recorded->lanes.contains(write.lane))
+            log::info("lane stopped",
+                      {{"lane", write.lane.text()}, {"gate", name(write.gate.kind)}, {"detail", write.gate.detail}});
 }
 
 Task<void> Hub::show_state(bool always) {
@@ -187,6 +166,23 @@ Task<void> Hub::show_state(bool always) {
         SchedulerStore().write_state(tx, shown);
     });
     co_await std::move(showing);
+}
+
+void Hub::show_others(std::function<void(Tx&)> write, std::function<void()> anew) {
+    asio::co_spawn(node_.executor(), write_shown(std::move(write), std::move(anew), *lead_), asio::detached);
+}
+
+Task<void> Hub::write_shown(std::function<void(Tx&)> write, std::function<void()> anew, std::int64_t epoch) {
+    try {
+        auto writing = node_.database().transact([&write, epoch, id = node_.id()](Tx& tx) {
+            SchedulerStore().fence(tx, epoch, id);
+            write(tx);
+        });
+        co_await std::move(writing);
+    } catch (const std::exception&) {
+        // It is looked at again a second later.
+        anew();
+    }
 }
 
 void Hub::record_metrics(TimePoint now) {

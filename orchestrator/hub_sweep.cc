@@ -3,6 +3,8 @@
 
 #include "journal/event_store.h"
 #include "journal/metric_store.h"
+#include "orchestrator/gate_store.h"
+#include "orchestrator/provider_news.h"
 #include "platform/json_text.h"
 #include "platform/log.h"
 #include "priority_queue/queue_store.h"
@@ -115,10 +117,21 @@ Task<void> Hub::read_feed() {
     for (const auto& event : read.feed.events) {
         if (event.kind != "execution") continue;
         if (const auto news = endpoint_news_in(event.payload)) board_->endpoint_news(*news, node_.clock().now());
+        for (const auto& news = provider_news_in(event.payload); const auto& each : news)
+            board_->provider_news(each, node_.clock().now());
     }
     node_.probe().feed_events(read.feed.events.size());
+    // SQL may have closed attempts among them.
+    if (!read.feed.events.empty()) inbox_hinted_ = true;
+    std::map<ExecutionId, resource_manager::Consumption> consumed;
+    for (const auto& event : read.feed.events) {
+        if (event.type != domain::event::completed) continue;
+        if (const auto used = consumption_in(event.payload)) consumed.emplace(ExecutionId{event.stream}, *used);
+    }
     std::vector<Command> parents;
     for (const auto& row : read.rows) {
+        if (const auto used = consumed.find(row.execution.id); used != consumed.end())
+            board_->learn(row.execution.lane, row.execution.size_class, used->second);
         board_->observe(row.execution);
         // An end that SQL wrote has not settled its parent, nor its children.
         if (!domain::terminal(row.execution.status)) continue;
@@ -225,6 +238,7 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
 /// What memory should hold, by the table's own order: the net under everything else.
 Task<void> Hub::safety_scan(TimePoint now) {
     scanned_at_ = steady_clock::now();
+    inbox_hinted_ = true;
     std::size_t missed = 0;
     const auto catalogue = node_.catalogue();
     for (const auto& [lane, type] : catalogue->types) {
@@ -254,6 +268,7 @@ Task<void> Hub::safety_scan(TimePoint now) {
     // One transaction: the turn waits for it.
     auto forgetting = node_.database().transact([id = node_.id()](Tx& tx) {
         SchedulerStore().forget_nodes(tx);
+        GateStore().forget(tx);
         journal::MetricStore().forget(tx);
         resource_manager::ProviderStore().forget_permits(tx);
         Intake(id).forget_old_keys(tx);

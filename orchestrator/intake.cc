@@ -54,9 +54,7 @@ std::vector<IntakeReply> Intake::enqueue(Tx& tx, const std::vector<IntakeItem>& 
     }
     std::map<KeyName, bool> ours;
     if (!owner.empty()) {
-        Params params;
-        for (auto& array : a) params.add(std::move(array));
-        const auto rows = tx.exec(sql::claim_idempotency_keys, params);
+        const auto rows = tx.exec(sql::claim_idempotency_keys, Params().add(std::move(a)));
         for (std::size_t i = 0; i < rows.size(); ++i) {
             RowReader row(rows, i);
             std::string organization = row.text();
@@ -100,9 +98,7 @@ std::vector<IntakeReply> Intake::enqueue(Tx& tx, const std::vector<IntakeItem>& 
     journal::EventStore().append(tx, events, node_);
 
     if (any_lost) {
-        Params params;
-        for (auto& array : lost) params.add(std::move(array));
-        const auto rows = tx.exec(sql::read_idempotency_keys, params);
+        const auto rows = tx.exec(sql::read_idempotency_keys, Params().add(std::move(lost)));
         struct Stored {
             std::string body_sha256;
             int status;

@@ -19,6 +19,38 @@ void append_lane_event(platform::Tx& tx, const subworkflows::CatalogueStore& cat
     journal::EventStore().append(tx, {event}, writer);
 }
 
+domain::Event provider_event(std::string_view type, const std::array<std::uint8_t, 16>& stream, int seq,
+                             const std::string& provider, const resource_manager::WeatherRecord& weather) {
+    domain::Event event;
+    event.kind = "provider";
+    event.stream = stream;
+    event.seq = seq;
+    event.organization_id = domain::kDefaultOrganization;
+    event.type = type;
+    platform::JsonWriter json;
+    json.open();
+    json.field("provider", provider);
+    if (weather.cooling_until) json.field("until", domain::rfc3339(*weather.cooling_until));
+    if (weather.learnt) json.field("learnt", *weather.learnt);
+    if (!weather.why.empty()) json.field("why", weather.why);
+    if (!weather.by.empty()) json.field("by", weather.by);
+    json.close();
+    event.payload = std::move(json).text();
+    return event;
+}
+
+void tell_lanes(platform::Tx& tx, const subworkflows::CatalogueStore& store, const subworkflows::Catalogue& catalogue,
+                const subworkflows::PauseRecord& pause, const domain::NodeId& writer, std::string_view type) {
+    platform::JsonWriter json;
+    json.open();
+    json.field("by", pause.by).field("reason", pause.reason).field("until", pause.until);
+    if (!pause.provider.empty()) json.field("provider", pause.provider);
+    if (!pause.condition.empty()) json.field("until_condition", pause.condition);
+    json.close();
+    for (const auto& [lane, known] : catalogue.types)
+        if (pause.covers(known)) append_lane_event(tx, store, lane, writer, type, json.text());
+}
+
 std::string_view breaker_event(domain::BreakerState state) {
     switch (state) {
         case domain::BreakerState::open:

@@ -1,9 +1,15 @@
 #include "orchestrator/node.h"
 
-#include "journal/event_store.h"
+#include "domain/need_amounts.h"
+#include "orchestrator/node_events.h"
 #include "platform/callback_json.h"
 #include "platform/log.h"
 #include "platform/signature.h"
+#include "resource_manager/budget_store.h"
+#include "resource_manager/fairness_store.h"
+#include "resource_manager/ledger_store.h"
+#include "resource_manager/price.h"
+#include "resource_manager/weather_store.h"
 #include "webhooks/callback_token.h"
 
 namespace impresario::orchestrator {
@@ -31,6 +37,43 @@ constexpr std::size_t kMostCommands = 500;
 constexpr std::size_t kCommandLanes = 2;
 /// Of command transactions. Nobody's slot waits for one: an endpoint has room again once its peer has answered.
 constexpr milliseconds kCommandPace{9};
+
+/// What the sub-workflow is told of it: calls and money by provider, or the money alone.
+std::string reserved_json(const Execution& row, const subworkflows::WorkflowType& type) {
+    const auto& attempt = *row.attempt;
+    if (!attempt.reserved && type.needs.empty()) return {};
+    platform::JsonWriter json;
+    json.open('[');
+    auto needs = domain::with_amounts(type.needs, row.need_amounts);
+    if (attempt.reserved) needs = resource_manager::costing(std::move(needs), *attempt.reserved);
+    for (const auto& need : needs) {
+        json.open();
+        json.field("provider", need.provider);
+        if (need.calls > 0) json.field("calls", need.calls);
+        if (need.tokens > 0) json.field("tokens", need.tokens);
+        if (need.items > 0) json.field("items", need.items);
+        if (need.cost.value > 0) json.field("cost_usd", domain::decimal(need.cost));
+        json.close();
+    }
+    if (needs.empty()) {
+        json.open();
+        json.field("cost_usd", domain::decimal(*attempt.reserved));
+        json.close();
+    }
+    json.close(']');
+    return std::move(json).text();
+}
+
+std::string thrift_json(const domain::LiveAttempt& attempt, const subworkflows::WorkflowType& type) {
+    const bool cheaper = attempt.thrift.cheaper_variant && type.cheaper_variant;
+    if (!attempt.thrift.smaller() && !cheaper) return {};
+    platform::JsonWriter json;
+    json.open();
+    json.field("batch_percent", attempt.thrift.batch_percent);
+    if (cheaper) json.field("variant", "cheaper").raw("parameters", type.cheaper_variant->parameters);
+    json.close();
+    return std::move(json).text();
+}
 
 Deliver over_http(platform::HttpClient& client, platform::Clock& clock) {
     return [dispatcher = std::make_shared<webhooks::Dispatcher>(client, clock)](
@@ -90,7 +133,9 @@ Task<Reply> Node::submit(ExecutionId execution, Happening happening, std::option
         try {
             Command asked = command(execution, happening, organization_id);
             if (accepted) asked.delivery = accepted->report;
-            auto submitting = commands_.submit(std::move(asked), std::hash<ExecutionId>{}(execution));
+            // Where money is booked they would wait for each other's balances: one lane takes more at once.
+            auto submitting =
+                commands_.submit(std::move(asked), applier_.budgets() ? 0 : std::hash<ExecutionId>{}(execution));
             Reply reply = co_await std::move(submitting);
             if (accepted && !reply.held) accepted->recorded = true;
             if (!reply.held || stopped_ || steady_clock::now() + wait > until) co_return reply;
@@ -132,18 +177,26 @@ std::optional<Arrival> Node::arrival(const IntakeItem& item) {
 /// Inserted as granted: one commit, and its request leaves. nullopt: nothing of it has happened.
 Task<std::optional<IntakeReply>> Node::start_at_once(Arrival arrival, IntakeItem item) {
     starting_at_once_ = true;
+    const auto before = steady_clock::now();
     std::optional<IntakeReply> reply;
     bool in_doubt = false;
     item.executions.front().execution = arrival.grant.after;
     item.events = arrival.grant.events;
     try {
-        auto inserting =
-            parts_.database.transact([this, fence = arrival.fence, permits = arrival.grant.permits, item](Tx& tx) {
-                fence(tx);
-                IntakeReply made = std::move(intake_.enqueue(tx, {item}).front());
-                if (!made.created.empty()) resource_manager::ProviderStore().charge(tx, permits);
-                return made;
-            });
+        auto inserting = parts_.database.transact([this, fence = arrival.fence, permits = arrival.grant.permits,
+                                                   reservation = arrival.grant.reservation, item](Tx& tx) {
+            fence(tx);
+            IntakeReply made = std::move(intake_.enqueue(tx, {item}).front());
+            // The same request again makes nothing, and so it holds nothing.
+            if (made.created.empty()) return made;
+            if (reservation) {
+                const auto at = item.executions.front().execution.attempt->granted_at;
+                if (!resource_manager::LedgerStore().reserve(tx, {*reservation}, at).empty())
+                    throw std::runtime_error("a budget has not enough left for it any more");
+            }
+            resource_manager::ProviderStore().charge(tx, permits);
+            return made;
+        });
         reply = co_await std::move(inserting);
     } catch (const platform::DatabaseInDoubt&) {
         in_doubt = true;
@@ -159,7 +212,10 @@ Task<std::optional<IntakeReply>> Node::start_at_once(Arrival arrival, IntakeItem
         parts_.probe.enqueued(row.lane, 1);
         seen(row);
         auto& made = item.executions.front();
-        deliver({row, std::move(made.input), std::move(made.context), row.attempt->granted_at});
+        priority_queue::ClaimableExecution granted{row, std::move(made.input), std::move(made.context),
+                                                   row.attempt->granted_at};
+        const auto last = last_moment(granted, before);
+        deliver(std::move(granted), last);
     }
     if (!in_doubt) co_return reply;
     doubt_grants();
@@ -185,11 +241,15 @@ void Node::committed(const std::vector<const Reply*>& replies) {
             parts_.probe.illegal_move();
             log::error("an illegal move was refused", {{"detail", reply.answer.detail}});
         }
+        if (reply.consumed && reply.after && on_consumed)
+            on_consumed(reply.after->lane, reply.after->size_class, *reply.consumed);
         if (reply.endpoint) {
             if (on_endpoint_news) on_endpoint_news(*reply.endpoint);
             if (reply.endpoint->learnt_deduplicates && learnt_.insert(reply.endpoint->endpoint).second)
                 spawn(learn(reply.endpoint->endpoint), "learn");
         }
+        if (on_provider_news)
+            for (const auto& news : reply.providers) on_provider_news(news);
         for (const auto& peer : reply.cancelled_peers) tell_cancelled(peer);
         if (!reply.unsettled.empty() && on_unsettled) on_unsettled(reply.unsettled);
         if (reply.after) seen(*reply.after);
@@ -200,6 +260,9 @@ Task<void> Node::refresh_catalogue() {
     struct Loaded {
         subworkflows::Catalogue catalogue;
         std::vector<resource_manager::Provider> providers;
+        bool budgets = false;
+        resource_manager::WeatherRecords weather;
+        std::optional<resource_manager::FairnessPolicy> fairness;
     };
     const auto known = catalogue_->version;
     auto asked_loaded = parts_.database.read([this, known](Tx& tx) -> std::optional<Loaded> {
@@ -208,6 +271,9 @@ Task<void> Node::refresh_catalogue() {
         Loaded read;
         read.catalogue = catalogue_store_.load(tx);
         read.providers = resource_manager::ProviderStore().load(tx);
+        read.budgets = resource_manager::BudgetStore().any(tx);
+        read.weather = resource_manager::WeatherStore().load(tx);
+        read.fairness = resource_manager::FairnessStore().load(tx);
         return read;
     });
     auto loaded = co_await std::move(asked_loaded);
@@ -219,6 +285,11 @@ Task<void> Node::refresh_catalogue() {
     };
     if (!std::equal(providers_->begin(), providers_->end(), loaded->providers.begin(), loaded->providers.end(), same))
         providers_ = std::make_shared<const std::vector<resource_manager::Provider>>(std::move(loaded->providers));
+    applier_.set_budgets(loaded->budgets);
+    weather_ = std::move(loaded->weather);
+    fairness_ = loaded->fairness
+                    ? std::make_shared<const resource_manager::FairnessPolicy>(*std::move(loaded->fairness))
+                    : nullptr;
     if (on_catalogue) on_catalogue();
     if (on_keys) on_keys();
 }
@@ -239,10 +310,27 @@ std::shared_ptr<const webhooks::Target> Node::target(const domain::Lane& lane,
     return target;
 }
 
-void Node::deliver(priority_queue::ClaimableExecution granted) {
+platform::SteadyPoint Node::last_moment(const priority_queue::ClaimableExecution& granted,
+                                        platform::SteadyPoint before) const {
+    const auto left = granted.execution.attempt->lease_until - granted.now;
+    const auto rest = std::min<steady_clock::duration>(std::chrono::seconds{5}, settings_.lease / 3);
+    return before + std::chrono::duration_cast<steady_clock::duration>(left) - rest;
+}
+
+void Node::deliver(priority_queue::ClaimableExecution granted, platform::SteadyPoint last) {
+    const auto& attempt = *granted.execution.attempt;
+    sending_.insert({attempt.id, attempt.fence});
+    if (steady_clock::now() >= last)
+        return spawn(give_back(granted.execution.id, attempt.id, attempt.fence), "give back");
     ++deliveries_;
-    sending_.insert({granted.execution.attempt->id, granted.execution.attempt->fence});
     spawn(deliver_one(std::move(granted)), "deliver");
+}
+
+/// It has not left here. Where it has passed to another by now, this changes nothing.
+Task<void> Node::give_back(ExecutionId execution, domain::AttemptId attempt, int fence) {
+    auto giving_back = insist(execution, NeverSent{attempt, fence});
+    co_await std::move(giving_back);
+    sending_.erase({attempt, fence});
 }
 
 Task<void> Node::deliver_one(priority_queue::ClaimableExecution granted) {
@@ -277,6 +365,10 @@ Task<void> Node::deliver_one(priority_queue::ClaimableExecution granted) {
         trigger.callback_url = settings_.public_url + "/v1/callbacks/" + row.id.text();
         trigger.callback_token = webhooks::callback_token(parts_.keys, row.id, attempt.id);
         trigger.attempt = attempt.number;
+        if (const auto* type = catalogue_->find(row.lane)) {
+            trigger.reserved = reserved_json(row, *type);
+            trigger.thrift = thrift_json(attempt, *type);
+        }
         webhooks::Delivered delivered = co_await dispatch_(std::move(trigger), attempt.id, attempt.deliveries, where);
         parts_.probe.delivered(row.lane, delivered.outcome, delivered.record.duration);
         // Of a peer that has had enough nobody is told before its gate is closed.
@@ -417,22 +509,13 @@ void Node::record_event(std::string_view type, std::string payload) {
 }
 
 Task<void> Node::record_event_of(std::string type, std::string payload) {
-    auto recording = parts_.database.transact([this, type, payload](Tx& tx) {
-        const auto seq = SchedulerStore().next_node_seq(tx, id_);
-        if (!seq) return;
-        domain::Event event;
-        event.kind = "node";
-        event.stream = id_.value;
-        event.seq = *seq;
-        event.organization_id = domain::kDefaultOrganization;
-        event.type = type;
-        event.payload = payload;
-        journal::EventStore().append(tx, {event}, id_);
-    });
+    auto recording =
+        parts_.database.transact([this, type, payload](Tx& tx) { append_node_event(tx, id_, type, payload); });
     co_await std::move(recording);
 }
 
 Task<void> Node::fetch_grants() {
+    const auto before = steady_clock::now();
     auto asked_granted =
         parts_.database.read([id = id_](Tx& tx) { return priority_queue::QueueStore().granted_to(tx, id); });
     auto granted = co_await std::move(asked_granted);
@@ -442,13 +525,14 @@ Task<void> Node::fetch_grants() {
         const auto& attempt = *each.execution.attempt;
         if (!sending_.insert({attempt.id, attempt.fence}).second) continue;
         ++deliveries_;
-        spawn(begin_and_deliver(std::move(each)), "begin delivery");
+        const auto last = last_moment(each, before);
+        spawn(begin_and_deliver(std::move(each), last), "begin delivery");
     }
 }
 
 /// Commits that the request is about to leave, then sends it (protocol R5). Where that is in doubt it is said again,
 /// until it is certain or too late; then the attempt is given back.
-Task<void> Node::begin_and_deliver(priority_queue::ClaimableExecution granted) {
+Task<void> Node::begin_and_deliver(priority_queue::ClaimableExecution granted, platform::SteadyPoint last) {
     struct Leaving {
         int& count;
         ~Leaving() { --count; }
@@ -456,10 +540,6 @@ Task<void> Node::begin_and_deliver(priority_queue::ClaimableExecution granted) {
     const Leaving leaving{deliveries_};
     const auto id = granted.execution.id;
     const auto attempt = *granted.execution.attempt;
-    // By our own steady clock: what is left of the lease when the row was read, less a rest in which nothing begins.
-    const auto lease_left = std::chrono::duration_cast<steady_clock::duration>(attempt.lease_until - granted.now);
-    const auto rest = std::min<steady_clock::duration>(std::chrono::seconds{5}, settings_.lease / 3);
-    const auto last = steady_clock::now() + lease_left - rest;
     std::optional<Reply> reply;
     do {
         try {
@@ -471,16 +551,13 @@ Task<void> Node::begin_and_deliver(priority_queue::ClaimableExecution granted) {
         }
         if (!reply) co_await platform::pause_for(milliseconds{200});
     } while (!reply && !stopped_ && steady_clock::now() < last);
-    const bool begun = reply && reply->answer.status == 200 && reply->after;
-    if (begun && steady_clock::now() < last) {
+    if (reply && reply->answer.status == 200 && reply->after) {
         granted.execution = *reply->after;
-        deliver(std::move(granted));
+        deliver(std::move(granted), last);
         co_return;
     }
-    // Where it has passed to another by now, this changes nothing.
-    auto giving_back = insist(id, NeverSent{attempt.id, attempt.fence});
+    auto giving_back = give_back(id, attempt.id, attempt.fence);
     co_await std::move(giving_back);
-    sending_.erase({attempt.id, attempt.fence});
 }
 
 void Node::doubt_grants() { spawn(give_back_unsent(), "give back what was not sent"); }

@@ -52,6 +52,7 @@ struct Arrival {
 };
 
 using ProvidersPtr = std::shared_ptr<const std::vector<resource_manager::Provider>>;
+using FairnessPtr = std::shared_ptr<const resource_manager::FairnessPolicy>;
 
 /// Everything a node is made of that somebody else owns.
 struct NodeParts {
@@ -94,12 +95,21 @@ class Node {
     subworkflows::CataloguePtr catalogue() const { return catalogue_; }
     /// The same value until one of them changes.
     ProvidersPtr providers() const { return providers_; }
+    /// Null: there is none.
+    const FairnessPtr& fairness() const { return fairness_; }
+    /// How they do, as it was when the catalogue was last read: what was set by hand is in it.
+    const resource_manager::WeatherRecords& weather() const { return weather_; }
     const subworkflows::CatalogueStore& catalogue_store() const { return catalogue_store_; }
     /// Reads the catalogue and the providers if their version has grown; throws what the database throws.
     platform::Task<void> refresh_catalogue();
 
-    /// Sends what was granted to this node and is in state sending; its outcome is reported when it has one.
-    void deliver(priority_queue::ClaimableExecution granted);
+    /// Until when a request may leave, by the own steady clock: what the lease had left at `granted.now`, less a rest
+    /// in which nothing begins (protocol R5). `before`: some moment not after that.
+    platform::SteadyPoint last_moment(const priority_queue::ClaimableExecution& granted,
+                                      platform::SteadyPoint before) const;
+    /// Sends what was granted to this node and is in state sending; its outcome is reported when it has one. After
+    /// `last` it gives it back instead: this process may have been stopped since the grant, and taken for dead.
+    void deliver(priority_queue::ClaimableExecution granted, platform::SteadyPoint last);
     /// Fetches what another node's scheduler granted to this one.
     platform::Task<void> fetch_grants();
     /// Whether a request of this attempt has left this process, or may be about to. What a row says beyond that was
@@ -145,6 +155,8 @@ class Node {
     /// The peer has taken it; the row says so later.
     std::function<void(const domain::ExecutionId&, const domain::AttemptId&)> on_answered;
     std::function<void(const EndpointNews&)> on_endpoint_news;
+    std::function<void(const domain::Lane&, int size_class, const resource_manager::Consumption&)> on_consumed;
+    std::function<void(const resource_manager::ProviderNews&)> on_provider_news;
     std::function<void()> on_catalogue;
     /// The catalogue's version has grown: API keys may have changed with it.
     std::function<void()> on_keys;
@@ -175,7 +187,8 @@ class Node {
     std::shared_ptr<Accepted> take_accepted(const domain::ExecutionId& execution, const Happening& happening);
     void seen(const domain::Execution& row);
     platform::Task<void> deliver_one(priority_queue::ClaimableExecution granted);
-    platform::Task<void> begin_and_deliver(priority_queue::ClaimableExecution granted);
+    platform::Task<void> begin_and_deliver(priority_queue::ClaimableExecution granted, platform::SteadyPoint last);
+    platform::Task<void> give_back(domain::ExecutionId execution, domain::AttemptId attempt, int fence);
     platform::Task<bool> insist(domain::ExecutionId execution, Happening happening);
     platform::Task<void> give_back_unsent();
     platform::Task<void> tell_peer(PeerCancelled peer);
@@ -197,6 +210,8 @@ class Node {
     subworkflows::CatalogueStore catalogue_store_;
     subworkflows::CataloguePtr catalogue_;
     ProvidersPtr providers_;
+    FairnessPtr fairness_;
+    resource_manager::WeatherRecords weather_;
     Operations operations_;
     Deliver dispatch_;
     platform::Committer<Command, Reply> commands_;

@@ -5,6 +5,10 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include <set>
+#include <utility>
+#include <vector>
+
 #include "orchestrator/board.h"
 #include "orchestrator/state_machine.h"
 
@@ -87,6 +91,18 @@ struct Probe::Families {
                      .Name("impresario_grants_total")
                      .Help("Attempts granted by this node as scheduler.")
                      .Register(r)),
+          gate_closed(BuildCounter()
+                          .Name("impresario_gate_closed_seconds_total")
+                          .Help("How long a lane that had work was stopped, by gate; counted by the node that leads.")
+                          .Register(r)),
+          dropped(BuildCounter()
+                      .Name("impresario_queue_dropped_total")
+                      .Help("Executions that were cancelled because their queue was too long, or their wait.")
+                      .Register(r)),
+          turned_away(BuildCounter()
+                          .Name("impresario_queue_turned_away_total")
+                          .Help("Executions that were not taken because their queue was at its soft bound.")
+                          .Register(r)),
           fenced(BuildCounter()
                      .Name("impresario_scheduler_fenced_total")
                      .Help("Times this node found that another leads.")
@@ -125,6 +141,41 @@ struct Probe::Families {
                               .Name("impresario_provider_refill_seconds")
                               .Help("Until one more fits a provider's limit; -1: that depends on requests under way.")
                               .Register(r)),
+          provider_keys(BuildGauge()
+                            .Name("impresario_provider_limit_keys")
+                            .Help("Keys of a provider's limit that count against it, and those with something waiting.")
+                            .Register(r)),
+          budget(
+              BuildGauge()
+                  .Name("impresario_budget_usd")
+                  .Help(
+                      "Of each budget: its limit, what is settled, reserved, in suspense, and what it is heading for.")
+                  .Register(r)),
+          budget_steps(
+              BuildGauge().Name("impresario_budget_steps_on").Help("How many of a budget's steps are on.").Register(r)),
+          provider_cooling(BuildGauge()
+                               .Name("impresario_provider_cooling_seconds")
+                               .Help("Until a provider that has refused, or says that nothing is left, is asked again.")
+                               .Register(r)),
+          provider_learnt(BuildGauge()
+                              .Name("impresario_provider_learnt_limit")
+                              .Help("Requests in its window that go well with a provider since it has refused; -1: "
+                                    "nothing limits it but what is declared.")
+                              .Register(r)),
+          fair_share(BuildGauge()
+                         .Name("impresario_fair_share")
+                         .Help("With a fairness policy, of organizations and of their types (0 to 1): what is asked "
+                               "to have of what waits now, what was had of what was contested in the last minute, and "
+                               "the minimum.")
+                         .Register(r)),
+          fair_behind(BuildGauge()
+                          .Name("impresario_fair_share_behind")
+                          .Help("What would have to start to be level with the foremost, in the policy's measure.")
+                          .Register(r)),
+          memory(BuildGauge()
+                     .Name("impresario_memory_mb")
+                     .Help("Memory that executions share, in MB: reserved by what runs, and the limit.")
+                     .Register(r)),
           state_seconds(BuildGauge()
                             .Name("impresario_state_seconds")
                             .Help("Time the scheduler has spent in each state since it took over.")
@@ -137,6 +188,10 @@ struct Probe::Families {
                        .Register(r)),
           reachable(
               BuildGauge().Name("impresario_database_reachable").Help("1 while the database answers.").Register(r)),
+          batch(BuildGauge()
+                    .Name("impresario_batch_limit")
+                    .Help("Most grants of one turn: fewer while the database or the hub's memory is short.")
+                    .Register(r)),
           waiting(BuildGauge()
                       .Name("impresario_http_waiting")
                       .Help("Clients that wait for an execution's end (?wait=).")
@@ -153,6 +208,9 @@ struct Probe::Families {
     Family<Histogram>& request_seconds;
     Family<Histogram>& turn_seconds;
     Family<Counter>& grants;
+    Family<Counter>& gate_closed;
+    Family<Counter>& dropped;
+    Family<Counter>& turned_away;
     Family<Counter>& fenced;
     Family<Counter>& illegal;
     Family<Counter>& feed;
@@ -163,11 +221,22 @@ struct Probe::Families {
     Family<Gauge>& provider_used;
     Family<Gauge>& provider_limit;
     Family<Gauge>& provider_refill;
+    Family<Gauge>& provider_keys;
+    Family<Gauge>& budget;
+    Family<Gauge>& budget_steps;
+    Family<Gauge>& provider_cooling;
+    Family<Gauge>& provider_learnt;
+    Family<Gauge>& fair_share;
+    Family<Gauge>& fair_behind;
+    /// What was shown last of these two.
+    std::vector<std::pair<Family<Gauge>*, Gauge*>> fair_shown;
+    Family<Gauge>& memory;
     Family<Gauge>& state_seconds;
     Family<Gauge>& state;
     Family<Gauge>& leader;
     Family<Gauge>& database;
     Family<Gauge>& reachable;
+    Family<Gauge>& batch;
     Family<Gauge>& waiting;
 };
 
@@ -199,6 +268,13 @@ void Probe::request(std::string_view route, int status, domain::Duration took) {
 }
 void Probe::turn(domain::Duration took) { families_->turn_seconds.Add({}, kFast).Observe(seconds(took)); }
 void Probe::granted(std::size_t count) { families_->grants.Add({}).Increment(static_cast<double>(count)); }
+void Probe::gate_closed(const domain::Lane& lane, domain::GateKind kind, domain::Duration length) {
+    families_->gate_closed.Add(with(lane_labels(lane), "gate", std::string(name(kind)))).Increment(seconds(length));
+}
+void Probe::dropped(std::string_view reason, std::size_t count) {
+    families_->dropped.Add({{"reason", std::string(reason)}}).Increment(static_cast<double>(count));
+}
+void Probe::turned_away(std::size_t count) { families_->turned_away.Add({}).Increment(static_cast<double>(count)); }
 void Probe::fenced() { families_->fenced.Add({}).Increment(); }
 void Probe::illegal_move() { families_->illegal.Add({}).Increment(); }
 void Probe::feed_events(std::size_t count) { families_->feed.Add({}).Increment(static_cast<double>(count)); }
@@ -221,6 +297,8 @@ void Probe::show(const Board* board, const StateMachine* state, domain::TimePoin
         families_->oldest.Add(lane_labels(lane)).Set(oldest ? seconds(now - *oldest) : 0);
         families_->running.Add(lane_labels(lane)).Set(board->in_use(lane));
     }
+    families_->memory.Add({{"what", "reserved"}}).Set(static_cast<double>(board->memory_reserved_mb()));
+    families_->memory.Add({{"what", "limit"}}).Set(static_cast<double>(board->memory_total_mb()));
     for (const auto& each : board->breakers())
         families_->breaker.Add(with(lane_labels(each.lane), "endpoint_id", each.endpoint.text()))
             .Set(static_cast<double>(each.state));
@@ -233,10 +311,71 @@ void Probe::show(const Board* board, const StateMachine* state, domain::TimePoin
         families_->provider_used.Add(labels).Set(static_cast<double>(each.meter->used(now)) / unit);
         families_->provider_limit.Add(labels).Set(static_cast<double>(limit.capacity()) / unit);
         families_->provider_refill.Add(labels).Set(next ? seconds(*next - now) : -1);
+        if (!each.keys) continue;
+        // How many, never which: there may be a million.
+        families_->provider_keys.Add(with(labels, "what", "in_use")).Set(static_cast<double>(each.keys->size()));
+        families_->provider_keys.Add(with(labels, "what", "waiting")).Set(static_cast<double>(each.keys->waiting()));
+    }
+    for (const auto& each : board->budgets()) {
+        const auto balance = each.counted(now);
+        const auto set = [&](const char* what, domain::MicroUsd amount) {
+            families_->budget
+                .Add(
+                    {{"budget", each.budget.name}, {"organization", each.budget.scope.organization_id}, {"what", what}})
+                .Set(static_cast<double>(amount.value) / 1e6);
+        };
+        set("limit", each.budget.limit);
+        set("settled", balance.settled);
+        set("reserved", balance.reserved);
+        set("suspense", balance.suspense);
+        set("forecast", resource_manager::forecast(each, now).at_end);
+        families_->budget_steps.Add({{"budget", each.budget.name}, {"organization", each.budget.scope.organization_id}})
+            .Set(static_cast<double>(each.steps_on));
+    }
+    show_weather(*board, now);
+    show_shares(*board, now);
+}
+
+/// Of organizations and types that exist; without a policy nothing of it is told.
+void Probe::show_shares(const Board& board, domain::TimePoint now) {
+    for (const auto& [family, gauge] : std::exchange(families_->fair_shown, {})) family->Remove(gauge);
+    if (!board.shares()) return;
+    std::set<std::string> organizations;
+    for (const auto& [lane, type] : board.catalogue()->types) organizations.insert(lane.organization_id);
+    const auto set = [&](Family<Gauge>& family, const Labels& labels, double value) {
+        auto& gauge = family.Add(labels);
+        gauge.Set(value);
+        families_->fair_shown.emplace_back(&family, &gauge);
+    };
+    const auto standings = board.shares()->standings(now);
+    for (const auto& each : standings) {
+        const domain::Lane lane{each.share.organization_id, each.share.workflow_type};
+        if (!lane.workflow_type.empty() ? !board.catalogue()->find(lane)
+                                        : !organizations.contains(lane.organization_id))
+            continue;
+        const auto labels = lane_labels(lane);
+        set(families_->fair_share, with(labels, "what", "asked"), each.asked_percent.value_or(0) / 100);
+        set(families_->fair_share, with(labels, "what", "had"), each.had_percent.value_or(0) / 100);
+        set(families_->fair_share, with(labels, "what", "minimum"), each.share.minimum_percent / 100);
+        set(families_->fair_behind, labels, each.behind);
+    }
+}
+
+void Probe::show_weather(const Board& board, domain::TimePoint now) {
+    for (const auto& [provider, weather] : board.meters().weather()) {
+        const auto& record = weather.record();
+        auto until = now;
+        if (weather.cooling(now)) until = *record.cooling_until;
+        if (weather.left(now) == 0) until = std::max(until, record.quota->until);
+        families_->provider_cooling.Add({{"provider", provider}}).Set(seconds(until - now));
+        families_->provider_learnt.Add({{"provider", provider}})
+            .Set(static_cast<double>(weather.allowed(now).value_or(-1)));
     }
 }
 
 void Probe::show_waiting(std::size_t clients) { families_->waiting.Add({}).Set(static_cast<double>(clients)); }
+
+void Probe::show_batch(int batch) { families_->batch.Add({}).Set(batch); }
 
 void Probe::show_database(int busy, int waiting, int connections, bool reachable) {
     families_->database.Add({{"what", "busy"}}).Set(busy);

@@ -30,6 +30,12 @@ class Probe {
     /// A turn that granted.
     void turn(domain::Duration took);
     void granted(std::size_t count);
+    /// A lane that had work was stopped by such a gate for so long.
+    void gate_closed(const domain::Lane& lane, domain::GateKind kind, domain::Duration length);
+    /// Left the queue without having run: shed or expired.
+    void dropped(std::string_view reason, std::size_t count);
+    /// An enqueue was asked to come back later.
+    void turned_away(std::size_t count);
     void fenced();
     void illegal_move();
     void feed_events(std::size_t count);
@@ -38,9 +44,12 @@ class Probe {
     void show(const Board* board, const StateMachine* state, domain::TimePoint now, bool leads);
     /// Clients that wait for an execution's end.
     void show_waiting(std::size_t clients);
+    void show_batch(int batch);
     void show_database(int busy, int waiting, int connections, bool reachable);
 
   private:
+    void show_weather(const Board& board, domain::TimePoint now);
+    void show_shares(const Board& board, domain::TimePoint now);
     struct Families;
     std::unique_ptr<Families> families_;
 };

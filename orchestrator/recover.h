@@ -22,6 +22,8 @@ enum class FailureCause {
     lost,
     /// None: somebody asked for another try.
     asked,
+    /// Its provider had had enough for now.
+    throttled,
 };
 
 struct Failure {

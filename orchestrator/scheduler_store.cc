@@ -1,8 +1,6 @@
 #include "orchestrator/scheduler_store.h"
 
 #include "orchestrator_sql.h"
-#include "platform/gate_json.h"
-#include "platform/json_text.h"
 
 namespace impresario::orchestrator {
 
@@ -137,38 +135,39 @@ std::vector<NodeView> SchedulerStore::nodes(Tx& tx) const {
 
 void SchedulerStore::forget_nodes(Tx& tx) const { tx.send(sql::forget_nodes); }
 
-std::vector<RecordedGate> SchedulerStore::lane_gates(Tx& tx) const {
-    const auto rows = tx.exec(sql::load_lane_gates);
-    std::vector<RecordedGate> gates;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
-        RecordedGate each;
-        each.lane.organization_id = row.text();
-        each.lane.workflow_type = row.text();
-        each.gate.kind = domain::parse_gate_kind(row.view()).value_or(domain::GateKind::paused);
-        each.gate.subject = row.text();
-        each.gate.detail = row.text();
-        const std::string numbers = row.text();
-        for (const auto& [key, value] : platform::json_members(numbers))
-            each.gate.numbers.emplace_back(key, platform::json_string(value));
-        each.since = row.time();
-        each.gate.opens_at = row.maybe_time();
-        gates.push_back(std::move(each));
-    }
-    return gates;
+resource_manager::DatabaseReading SchedulerStore::database_health(Tx& tx) const {
+    const auto rows = tx.exec(sql::database_health);
+    RowReader row(rows, 0);
+    resource_manager::DatabaseReading reading;
+    reading.lock_waits = row.small();
+    reading.replication_lag = domain::Duration{static_cast<std::int64_t>(row.real() * 1e6)};
+    return reading;
 }
 
-void SchedulerStore::record_lane_gate(Tx& tx, const domain::Lane& lane, const std::optional<domain::Gate>& gate) const {
-    tx.send(sql::close_lane_gate, Params().add(lane.organization_id).add(lane.workflow_type));
-    if (!gate) return;
-    tx.send(sql::open_lane_gate, Params()
-                                     .add(lane.organization_id)
-                                     .add(lane.workflow_type)
-                                     .add(domain::name(gate->kind))
-                                     .add(gate->subject)
-                                     .add(gate->detail)
-                                     .add(platform::gate_numbers_json(*gate))
-                                     .add(gate->opens_at));
+void SchedulerStore::write_queue_lengths(Tx& tx, const QueueLengths& lengths) const {
+    std::array<platform::SqlArray, 4> a;
+    for (const auto& [lane, length] : lengths) {
+        a[0].add(lane.organization_id);
+        a[1].add(lane.workflow_type);
+        a[2].add(length.waiting);
+        a[3].add(std::to_string(length.per_minute));
+    }
+    tx.send(sql::write_queue_lengths, Params().add(std::move(a)));
+}
+
+QueueLengths SchedulerStore::queue_lengths(Tx& tx) const {
+    const auto rows = tx.exec(sql::read_queue_lengths);
+    QueueLengths lengths;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        domain::Lane lane;
+        lane.organization_id = row.text();
+        lane.workflow_type = row.text();
+        auto& length = lengths[std::move(lane)];
+        length.waiting = row.integer();
+        length.per_minute = row.real();
+    }
+    return lengths;
 }
 
 void SchedulerStore::write_state(Tx& tx, const ShownState& state) const {

@@ -1,16 +1,18 @@
 #pragma once
-// Leadership, nodes, lane gates and the hub's state in the database. Borrows a transaction. Stateless; any thread.
+// Leadership, nodes and the hub's state in the database. Borrows a transaction. Stateless; any thread.
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "domain/gate.h"
 #include "domain/id.h"
 #include "domain/lane.h"
 #include "orchestrator/outage.h"
 #include "platform/sql.h"
+#include "resource_manager/queue_bounds.h"
+#include "resource_manager/throttle.h"
 
 namespace impresario::orchestrator {
 
@@ -76,11 +78,8 @@ struct ShownState {
     bool led = false;
 };
 
-struct RecordedGate {
-    domain::Lane lane;
-    domain::Gate gate;
-    domain::TimePoint since;
-};
+/// Of lanes with a bound; a lane without names: of all together.
+using QueueLengths = std::map<domain::Lane, resource_manager::QueueLength>;
 
 class SchedulerStore {
   public:
@@ -111,14 +110,16 @@ class SchedulerStore {
     std::vector<NodeView> nodes(platform::Tx& tx) const;
     void forget_nodes(platform::Tx& tx) const;
 
-    std::vector<RecordedGate> lane_gates(platform::Tx& tx) const;
-    void record_lane_gate(platform::Tx& tx, const domain::Lane& lane, const std::optional<domain::Gate>& gate) const;
+    resource_manager::DatabaseReading database_health(platform::Tx& tx) const;
+
+    void write_queue_lengths(platform::Tx& tx, const QueueLengths& lengths) const;
+    QueueLengths queue_lengths(platform::Tx& tx) const;
 
     void write_state(platform::Tx& tx, const ShownState& state) const;
     ShownState read_state(platform::Tx& tx) const;
 };
 
 /// What this binary is able to run (protocol R23).
-inline constexpr int kHubVersion = 1;
+inline constexpr int kHubVersion = 2;
 
 }

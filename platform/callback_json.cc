@@ -65,6 +65,20 @@ class Reader {
         return domain::Duration{static_cast<std::int64_t>(real * 1e6)};
     }
 
+    /// What teaches the limiter, and is not worth losing a result for: what is no number, or below nothing, is not
+    /// said; what is beyond a day is a day.
+    static std::optional<domain::Duration> patience(const std::optional<std::string_view>& value) {
+        const auto real = number(value);
+        if (!real || *real <= 0) return std::nullopt;
+        return domain::Duration{static_cast<std::int64_t>(std::min(*real, 86400.0) * 1e6)};
+    }
+    /// Less than nothing is nothing.
+    static std::optional<std::int64_t> left(const std::optional<std::string_view>& value) {
+        const auto real = number(value);
+        if (!real || *real > static_cast<double>(kMostCount)) return std::nullopt;
+        return static_cast<std::int64_t>(std::max(*real, 0.0));
+    }
+
     std::optional<domain::MicroUsd> money(const std::optional<std::string_view>& value, const std::string& pointer,
                                           bool* rounded) {
         if (!value || json_type(*value) == JsonType::null) return std::nullopt;
@@ -80,6 +94,16 @@ class Reader {
         }
         *rounded = *rounded || parsed->rounded_up;
         return parsed->amount;
+    }
+
+  private:
+    static std::optional<double> number(const std::optional<std::string_view>& value) {
+        double real = 0;
+        if (!value || json_type(*value) != JsonType::number ||
+            std::from_chars(value->data(), value->data() + value->size(), real).ec == std::errc::invalid_argument)
+            return std::nullopt;
+        // 1e999 is out of range, and as a wait simply long.
+        return std::isfinite(real) ? std::optional(real) : std::nullopt;
     }
 };
 
@@ -134,6 +158,9 @@ domain::Result<Callback, CallbackFault> parse_callback(std::string_view body) {
         callback.duration_ms = reader.count(json_member(*metrics, "duration_ms"), "/metrics/duration_ms");
         callback.items_processed = reader.count(json_member(*metrics, "items_processed"), "/metrics/items_processed");
         callback.api_calls = reader.count(json_member(*metrics, "api_calls_made"), "/metrics/api_calls_made");
+        callback.database_queries =
+            reader.count(json_member(*metrics, "database_queries"), "/metrics/database_queries");
+        callback.memory_mb = reader.count(json_member(*metrics, "memory_mb"), "/metrics/memory_mb");
         callback.cost = reader.money(json_member(*metrics, "cost_usd"), "/metrics/cost_usd", &callback.cost_rounded);
     }
     // A heartbeat may say its cost so far at the top.
@@ -154,12 +181,10 @@ domain::Result<Callback, CallbackFault> parse_callback(std::string_view body) {
             used.api_calls = reader.count(json_member(entry, "api_calls"), at + "/api_calls").value_or(0);
             used.tokens = reader.count(json_member(entry, "tokens"), at + "/tokens").value_or(0);
             used.cost = reader.money(json_member(entry, "cost_usd"), at + "/cost_usd", &callback.cost_rounded);
-            used.remaining = reader.count(json_member(entry, "remaining"), at + "/remaining");
-            if (const auto reset = json_member(entry, "reset_at"); reset && json_type(*reset) != JsonType::null) {
+            used.remaining = Reader::left(json_member(entry, "remaining"));
+            if (const auto reset = json_member(entry, "reset_at"))
                 used.reset_at = domain::parse_time(json_string(*reset));
-                if (!used.reset_at) reader.wrong(at + "/reset_at", "must be an RFC 3339 time");
-            }
-            used.retry_after = reader.seconds(json_member(entry, "retry_after_seconds"), at + "/retry_after_seconds");
+            used.retry_after = Reader::patience(json_member(entry, "retry_after_seconds"));
             callback.usage.push_back(std::move(used));
         }
         if (callback.usage.size() > 1000) reader.wrong("/usage", "has more than 1000 entries");
@@ -216,6 +241,18 @@ bool looks_like_callback(std::string_view body) {
     return false;
 }
 
+namespace {
+void write_usage(JsonWriter& json, const domain::Usage& used) {
+    json.open();
+    json.field("provider", used.provider).field("api_calls", used.api_calls).field("tokens", used.tokens);
+    if (used.cost) json.field("cost_usd", domain::decimal(*used.cost));
+    if (used.remaining) json.field("remaining", *used.remaining);
+    if (used.reset_at) json.field("reset_at", domain::rfc3339(*used.reset_at));
+    if (used.retry_after) json.field("retry_after_seconds", static_cast<double>(used.retry_after->count()) / 1e6);
+    json.close();
+}
+}
+
 std::string callback_json(const Callback& callback) {
     JsonWriter json;
     json.open();
@@ -230,18 +267,26 @@ std::string callback_json(const Callback& callback) {
             .field("retry_recommended", callback.retry_recommended)
             .close();
     }
+    if (!callback.usage.empty()) {
+        json.open("usage", '[');
+        for (const auto& used : callback.usage) write_usage(json, used);
+        json.close(']');
+    }
     if (!callback.progress.empty()) json.raw("progress", callback.progress);
     if (!callback.items.empty()) {
         json.open("items", '[');
         for (const auto& item : callback.items) json.element(item.json);
         json.close(']');
     }
-    if (callback.duration_ms || callback.items_processed || callback.cost || callback.api_calls) {
+    if (callback.duration_ms || callback.items_processed || callback.cost || callback.api_calls ||
+        callback.database_queries || callback.memory_mb) {
         json.open("metrics", '{');
         if (callback.duration_ms) json.field("duration_ms", *callback.duration_ms);
         if (callback.items_processed) json.field("items_processed", *callback.items_processed);
         if (callback.cost) json.field("cost_usd", domain::decimal(*callback.cost));
         if (callback.api_calls) json.field("api_calls_made", *callback.api_calls);
+        if (callback.database_queries) json.field("database_queries", *callback.database_queries);
+        if (callback.memory_mb) json.field("memory_mb", *callback.memory_mb);
         json.close();
     }
     if (!callback.peer_reference.empty()) json.field("peer_reference", callback.peer_reference);

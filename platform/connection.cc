@@ -1,3 +1,4 @@
+#include <csignal>
 #include <pqxx/pqxx>
 #include <thread>
 
@@ -62,6 +63,7 @@ auto reaching(Session& session, std::string_view kind, std::string_view name, Ac
     if (fault.error) session.cut();
     auto result = action();
     if (fault.error || fault.done_then_error) session.settle();
+    if (fault.done_then_stop) ::raise(SIGSTOP);
     if (fault.done_then_error) {
         session.cut();
         throw DatabaseUnavailable("a fault is planted: it was done");

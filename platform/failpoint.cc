@@ -19,7 +19,7 @@ namespace impresario::platform::failpoint {
 
 namespace {
 
-enum class Action { kill, error, done_then_error, delay };
+enum class Action { kill, error, done_then_error, done_then_stop, delay };
 
 struct Point {
     std::string place;
@@ -37,9 +37,10 @@ struct Point {
 
 [[noreturn]] void misread(std::string_view entry) {
     const std::string text(entry);
-    std::fprintf(
-        stderr, "IMPRESARIO_FAILPOINTS: '%s' is not place=kill|error|done_then_error|delay(ms), then @n or %%percent\n",
-        text.c_str());
+    std::fprintf(stderr,
+                 "IMPRESARIO_FAILPOINTS: '%s' is not place=kill|error|done_then_error|done_then_stop|delay(ms), then "
+                 "@n or %%percent\n",
+                 text.c_str());
     std::_Exit(2);
 }
 
@@ -73,6 +74,8 @@ Point parse(std::string_view entry) {
         point.action = Action::kill;
     } else if (action == "done_then_error") {
         point.action = Action::done_then_error;
+    } else if (action == "done_then_stop") {
+        point.action = Action::done_then_stop;
     } else if (action != "error") {
         misread(entry);
     }
@@ -122,6 +125,7 @@ class Points {
         if (point.action == Action::kill) ::raise(SIGKILL);
         Fault made;
         made.error = point.action == Action::error;
+        made.done_then_stop = point.action == Action::done_then_stop;
         made.done_then_error = point.action == Action::done_then_error;
         made.delay = point.delay;
         return made;

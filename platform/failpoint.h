@@ -1,7 +1,7 @@
 #pragma once
 // Faults on demand, for tests. Every statement and every socket call of the hub passes a place at which the process can
-// be told to die, to fail, to succeed without hearing of it, or to wait. Only where CMake's IMPRESARIO_FAILPOINTS is
-// on; in a release nothing of it is left.
+// be told to die, to fail, to succeed without hearing of it, to stand still, or to wait. Only where CMake's
+// IMPRESARIO_FAILPOINTS is on; in a release nothing of it is left.
 //
 //     IMPRESARIO_FAILPOINTS="sql.commit=done_then_error@3;http.client.write=kill%0.1;sql=delay(20)%5;seed=7"
 //
@@ -27,6 +27,8 @@ struct Fault {
     bool error = false;
     /// It is done, and whoever asked hears of a failure.
     bool done_then_error = false;
+    /// It is done, and the process stands still (SIGSTOP) before anybody hears of it. Of what is asked of the database.
+    bool done_then_stop = false;
     std::chrono::milliseconds delay{0};
 };
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "domain/time.h"
+
 namespace impresario::platform {
 
 /// `text` as a JSON string with its quotes. Expects UTF-8.
@@ -52,9 +54,15 @@ class JsonWriter {
         const auto end = std::to_chars(buffer, buffer + sizeof buffer, value);
         return raw(key, std::string_view(buffer, static_cast<std::size_t>(end.ptr - buffer)));
     }
+    /// RFC 3339, UTC.
+    JsonWriter& field(std::string_view key, domain::TimePoint at) { return field(key, domain::rfc3339(at)); }
     template <class T>
     JsonWriter& field(std::string_view key, const std::optional<T>& value) {
         return value ? field(key, *value) : raw(key, "null");
+    }
+    /// null for empty text.
+    JsonWriter& field_or_null(std::string_view key, std::string_view text) {
+        return text.empty() ? raw(key, {}) : field(key, text);
     }
     /// JSON text as it is; empty stands for null.
     JsonWriter& raw(std::string_view key, std::string_view json) {

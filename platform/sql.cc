@@ -52,6 +52,20 @@ std::int64_t RowReader::integer() {
     return value;
 }
 
+std::vector<std::int64_t> RowReader::integers() {
+    const auto text = view();
+    std::vector<std::int64_t> values;
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (at != end) {
+        std::int64_t value = 0;
+        const auto [after, error] = std::from_chars(at, end, value);
+        if (error == std::errc{}) values.push_back(value);
+        at = error == std::errc{} ? after : at + 1;
+    }
+    return values;
+}
+
 double RowReader::real() {
     const auto text = view();
     double value = 0;

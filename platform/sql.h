@@ -1,6 +1,7 @@
 #pragma once
 // SQL as the stores see it: statements with names, parameters, rows, one open transaction. libpqxx stays behind it.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -44,6 +45,8 @@ struct StatementRefused : std::runtime_error {
     bool transient() const { return sqlstate == "40P01" || sqlstate == "40001"; }
     /// Somebody holds a lock, or the server is short of something: nothing happened, later it may work.
     bool later() const { return sqlstate == "55P03" || sqlstate == "57014" || sqlstate.starts_with("53"); }
+    /// A unique key exists already: somebody else was first.
+    bool duplicate() const { return sqlstate == "23505"; }
     /// The session's prepared statements are out of step with the tables, or not its own: a new session knows better.
     bool stale_plan() const { return sqlstate == "0A000" || sqlstate == "26000" || sqlstate == "42P05"; }
     /// The data cannot be stored: class 22 or 23. One row of a batch is to blame.
@@ -116,6 +119,12 @@ class Params {
         values_.emplace_back(std::move(array).text());
         return *this;
     }
+    /// One parameter each, in order.
+    template <std::size_t N>
+    Params& add(std::array<SqlArray, N>&& arrays) {
+        for (auto& each : arrays) add(std::move(each));
+        return *this;
+    }
     template <class Tag>
     Params& add(const domain::Id<Tag>& id) {
         values_.emplace_back(id.text());
@@ -181,6 +190,9 @@ class RowReader {
     /// The bytes of a bytea column.
     std::string bytes();
     void skip() { ++column_; }
+
+    /// Those of an array of whole numbers without nulls.
+    std::vector<std::int64_t> integers();
 
     std::optional<std::int64_t> maybe_integer();
     std::optional<domain::TimePoint> maybe_time();

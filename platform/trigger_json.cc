@@ -21,8 +21,8 @@ std::string trigger_json(const Trigger& trigger) {
         .field("deadline", domain::rfc3339(trigger.deadline))
         .field("callback_url", trigger.callback_url);
     json.open("authentication", '{').field("type", "bearer").field("token", trigger.callback_token.reveal()).close();
-    // What was reserved for it: no limits or budgets apply to this attempt.
-    json.raw("reserved", "[]")
+    if (!trigger.thrift.empty()) json.raw("thrift", trigger.thrift);
+    json.raw("reserved", trigger.reserved.empty() ? "[]" : trigger.reserved)
         .raw("context", trigger.context.empty() ? "{}" : trigger.context)
         .raw("input_data", trigger.input_data);
     json.close();
@@ -61,6 +61,8 @@ domain::Result<Trigger, domain::Fault> parse_trigger(std::string_view text) {
     trigger.timeout_seconds = number("timeout_seconds", 300);
     if (const auto deadline = domain::parse_time(string("deadline"))) trigger.deadline = *deadline;
     if (const auto input = member("input_data")) trigger.input_data = std::string(*input);
+    if (const auto reserved = member("reserved")) trigger.reserved = std::string(*reserved);
+    if (const auto thrift = member("thrift")) trigger.thrift = std::string(*thrift);
     if (const auto context = member("context")) trigger.context = std::string(*context);
     return trigger;
 }

@@ -8,7 +8,7 @@
 namespace impresario::priority_queue {
 
 /// One bit for each column that may change after the row was made, in the order of columns.cc.
-using Columns = std::bitset<33>;
+using Columns = std::bitset<36>;
 
 /// For who does not know better.
 inline Columns every_column() { return Columns().set(); }

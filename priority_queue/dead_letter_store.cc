@@ -23,9 +23,7 @@ void DeadLetterStore::add(Tx& tx, const std::vector<DeadLetter>& letters) const 
         a[7].add(each.node);
         a[8].add(each.attempts);
     }
-    Params params;
-    for (auto& array : a) params.add(std::move(array));
-    tx.send(sql::add_dead_letters, params);
+    tx.send(sql::add_dead_letters, Params().add(std::move(a)));
 }
 
 void DeadLetterStore::resolve(Tx& tx, const Resolution& resolution) const {

@@ -1,6 +1,7 @@
 #include "priority_queue/order.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace impresario::priority_queue {
 
@@ -39,18 +40,44 @@ void Order::skip(Level& level, const Place& place) {
 void Order::place(const Entry& entry, int free_slots) {
     const Place place{entry.created_at, entry.id};
     Level& level = levels_[static_cast<std::size_t>(entry.priority)];
-    Known known{entry.priority, entry.created_at, entry.ready_at, nullptr, entry.seq, false, entry.gated};
+    Known known;
+    known.priority = entry.priority;
+    known.seq = entry.seq;
+    known.created_at = entry.created_at;
+    known.ready_at = entry.ready_at;
+    known.gated = entry.gated;
+    known.size_class = static_cast<std::int8_t>(entry.size_class);
     ++level.held;
-    if (entry.key.empty()) {
+    if (entry.batch) {
+        auto& [batch, queue] = *batches_.try_emplace(*entry.batch).first;
+        known.batch = &batch;
+        queue.members.insert(entry.id);
+    }
+    known.need_amounts = join(need_amounts_, entry.need_amounts);
+    known.limit_keys = join(limit_keys_, entry.limit_keys);
+    if (is_held(known)) {
+        known.held = known.parked = true;
+        held_.insert_or_assign(entry.id, entry);
+        index_.emplace(entry.id, known);
+        note(entry.id, known);
+        return;
+    }
+    if (entry.key.empty() && !by_limits_) {
         show(entry.priority, place, known);
         index_.emplace(entry.id, known);
         note(entry.id, known);
         return;
     }
-    set_free_slots(entry.key, free_slots);
-    auto& [key, queue] = *keys_.try_emplace(entry.key).first;
-    queue.free_slots = free_slots;
-    known.key = &key;
+    if (!entry.key.empty()) set_free_slots(entry.key, free_slots);
+    const auto [at, fresh] = groups_.try_emplace(group_for(entry));
+    auto& [group, queue] = *at;
+    queue.free_slots = entry.key.empty() ? kAny : free_slots;
+    if (fresh && by_limits_) {
+        queue.limit_slots = 0;
+        queue.noting = Noting::nobody;
+    }
+    if (by_limits_) changed_.insert(group);
+    known.group = &group;
     known.parked = true;
     queue.parked[entry.priority].insert(place);
     queue.juniors.insert({entry.ready_at, entry.id});
@@ -60,11 +87,34 @@ void Order::place(const Entry& entry, int free_slots) {
     balance_elders(queue);
 }
 
+Order::Group Order::group_for(const Entry& entry) const {
+    return {entry.key, by_limits_ ? entry.limit_keys : std::string{}};
+}
+
 void Order::note(const domain::ExecutionId& id, const Known& known) {
-    if (known.parked != known.gated) {
-        misnoted_.insert(id);
+    const bool wrong = known.parked != known.gated;
+    if (!known.group || !by_limits_) {
+        if (wrong) {
+            misnoted_.insert(id);
+        } else {
+            misnoted_.erase(id);
+        }
+        return;
+    }
+    auto& queue = groups_.find(*known.group)->second;
+    queue.unnoted.erase(id);
+    queue.overnoted.erase(id);
+    if (wrong) (known.parked ? queue.unnoted : queue.overnoted).insert(id);
+    note_group(*known.group, queue);
+}
+
+void Order::note_group(const Group& group, KeyQueue& queue) {
+    const bool parked = queue.noting == Noting::parked || queue.noting == Noting::everybody;
+    const bool shown = queue.noting == Noting::shown || queue.noting == Noting::everybody;
+    if ((parked && !queue.unnoted.empty()) || (shown && !queue.overnoted.empty())) {
+        to_note_.insert(group);
     } else {
-        misnoted_.erase(id);
+        to_note_.erase(group);
     }
 }
 
@@ -77,10 +127,16 @@ bool Order::erase(const domain::ExecutionId& id) {
     --level.held;
     if (!known.parked) hide(known.priority, place, known);
     if (known.elder) waiting_.erase({known.ready_at, id});
+    held_.erase(id);
     index_.erase(found);
     misnoted_.erase(id);
-    if (known.key) {
-        KeyQueue& queue = keys_.find(*known.key)->second;
+    leave_batch(known, id);
+    leave(need_amounts_, known.need_amounts);
+    leave(limit_keys_, known.limit_keys);
+    if (known.group) {
+        KeyQueue& queue = groups_.find(*known.group)->second;
+        queue.unnoted.erase(id);
+        queue.overnoted.erase(id);
         (known.elder ? queue.elders : queue.juniors).erase({known.ready_at, id});
         auto& side = known.parked ? queue.parked : queue.shown;
         const auto at = side.find(known.priority);
@@ -88,9 +144,88 @@ bool Order::erase(const domain::ExecutionId& id) {
         if (at->second.empty()) side.erase(at);
         balance(queue, known.priority);
         balance_elders(queue);
-        if (queue.empty()) keys_.erase(keys_.find(*known.key));
+        const auto group = groups_.find(*known.group);
+        if (by_limits_) note_group(group->first, queue);
+        if (by_limits_) changed_.insert(group->first);
+        if (queue.empty()) groups_.erase(group);
     }
     return true;
+}
+
+void Order::leave_batch(const Known& known, const domain::ExecutionId& id) {
+    if (!known.batch) return;
+    const auto found = batches_.find(*known.batch);
+    found->second.members.erase(id);
+    if (found->second.below == 0 && found->second.members.empty()) batches_.erase(found);
+}
+
+const std::string* Order::join(Texts& texts, const std::string& text) {
+    if (text.empty()) return nullptr;
+    auto& [known, count] = *texts.try_emplace(text).first;
+    ++count;
+    return &known;
+}
+
+void Order::leave(Texts& texts, const std::string* text) {
+    if (!text) return;
+    const auto found = texts.find(*text);
+    if (--found->second == 0) texts.erase(found);
+}
+
+bool Order::is_held(const Known& known) const {
+    return known.priority < held_below_ || (known.batch && known.priority < batches_.find(*known.batch)->second.below);
+}
+
+Entry Order::entry_of(const domain::ExecutionId& id, const Known& known) const {
+    if (known.held) return held_.at(id);
+    Entry entry{id, known.priority, known.created_at, known.ready_at, {}, known.seq, known.gated, known.size_class};
+    if (known.group) entry.key = known.group->key;
+    if (known.batch) entry.batch = *known.batch;
+    if (known.need_amounts) entry.need_amounts = *known.need_amounts;
+    if (known.limit_keys) entry.limit_keys = *known.limit_keys;
+    return entry;
+}
+
+/// Each to where it belongs now.
+void Order::move_held(const std::vector<domain::ExecutionId>& ids, const FreeSlots& free_slots) {
+    std::set<int> shown;
+    for (const auto& id : ids) {
+        const Known known = index_.at(id);
+        if (known.held == is_held(known)) continue;
+        const Entry entry = entry_of(id, known);
+        erase(id);
+        place(entry, entry.key.empty() ? 0 : free_slots(entry.key));
+        if (known.held) shown.insert(known.priority);
+    }
+    for (const int priority : shown) trim(priority);
+}
+
+void Order::hold_below(int priority, const FreeSlots& free_slots) {
+    if (held_below_ == priority) return;
+    const int before = std::exchange(held_below_, priority);
+    const int least = std::min(before, priority);
+    const int most = std::max(before, priority);
+    std::vector<domain::ExecutionId> ids;
+    for (const auto& [id, known] : index_)
+        if (known.priority >= least && known.priority < most) ids.push_back(id);
+    // The same order on every machine.
+    std::sort(ids.begin(), ids.end());
+    move_held(ids, free_slots);
+}
+
+void Order::hold_below(const domain::BatchId& batch, int priority, const FreeSlots& free_slots) {
+    if (priority == 0 && !batches_.contains(batch)) return;
+    auto& queue = batches_[batch];
+    if (queue.below == priority) return;
+    queue.below = priority;
+    move_held(std::vector(queue.members.begin(), queue.members.end()), free_slots);
+    const auto left = batches_.find(batch);
+    if (left != batches_.end() && left->second.below == 0 && left->second.members.empty()) batches_.erase(left);
+}
+
+bool Order::has(const domain::BatchId& batch) const {
+    const auto found = batches_.find(batch);
+    return found != batches_.end() && !found->second.members.empty();
 }
 
 bool Order::erase(const domain::ExecutionId& id, int priority, TimePoint created_at) {
@@ -105,7 +240,7 @@ bool Order::erase(const domain::ExecutionId& id, int priority, TimePoint created
 
 /// Brings one level of a key to its rule: the first `free_slots` are shown, the rest is parked.
 void Order::balance(KeyQueue& queue, int priority) {
-    const auto free_slots = static_cast<std::size_t>(std::max(queue.free_slots, 0));
+    const auto free_slots = queue.slots();
     auto& shown = queue.shown[priority];
     auto& parked = queue.parked[priority];
     const auto park_last = [&] {
@@ -135,9 +270,9 @@ void Order::balance(KeyQueue& queue, int priority) {
 
 /// The same for the key as a whole, by the time that they have waited.
 void Order::balance_elders(KeyQueue& queue) {
-    const auto free_slots = static_cast<std::size_t>(std::max(queue.free_slots, 0));
-    while (queue.elders.size() > free_slots ||
-           (!queue.elders.empty() && !queue.juniors.empty() && *queue.juniors.begin() < *std::prev(queue.elders.end()))) {
+    const auto free_slots = queue.slots();
+    while (queue.elders.size() > free_slots || (!queue.elders.empty() && !queue.juniors.empty() &&
+                                                *queue.juniors.begin() < *std::prev(queue.elders.end()))) {
         const auto last = queue.elders.extract(std::prev(queue.elders.end()));
         Known& known = index_.at(last.value().id);
         known.elder = false;
@@ -153,15 +288,75 @@ void Order::balance_elders(KeyQueue& queue) {
 }
 
 void Order::set_free_slots(const std::string& key, int free_slots) {
-    const auto found = keys_.find(key);
-    if (found == keys_.end() || found->second.free_slots == free_slots) return;
-    KeyQueue& queue = found->second;
-    queue.free_slots = free_slots;
+    for (auto at = groups_.lower_bound({key, {}}); at != groups_.end() && at->first.key == key; ++at) {
+        if (at->second.free_slots == free_slots) continue;
+        at->second.free_slots = free_slots;
+        rebalance(at->second);
+    }
+}
+
+void Order::rebalance(KeyQueue& queue) {
     std::set<int> priorities;
     for (const auto& [priority, places] : queue.shown) priorities.insert(priority);
     for (const auto& [priority, places] : queue.parked) priorities.insert(priority);
     for (const int priority : priorities) balance(queue, priority);
     balance_elders(queue);
+}
+
+void Order::show(const Group& group, int most, Noting noting) {
+    const auto found = groups_.find(group);
+    if (found == groups_.end()) return;
+    KeyQueue& queue = found->second;
+    queue.noting = noting;
+    if (queue.limit_slots != most) {
+        queue.limit_slots = most;
+        rebalance(queue);
+    }
+    note_group(group, queue);
+}
+
+void Order::keep_by_limits(bool by_limits, const FreeSlots& free_slots) {
+    if (by_limits_ == by_limits) return;
+    std::vector<Entry> entries;
+    for (const auto& [id, known] : index_)
+        if (!known.held) entries.push_back(entry_of(id, known));
+    // The same order on every machine.
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.id < b.id; });
+    for (const auto& entry : entries) erase(entry.id);
+    by_limits_ = by_limits;
+    changed_.clear();
+    for (const auto& entry : entries) place(entry, entry.key.empty() ? 0 : free_slots(entry.key));
+    for (int priority = 0; priority < kLevels; ++priority) trim(priority);
+}
+
+std::optional<Order::Group> Order::group_of(const domain::ExecutionId& id) const {
+    const auto found = index_.find(id);
+    if (found == index_.end() || !found->second.group) return std::nullopt;
+    return *found->second.group;
+}
+
+std::optional<Candidate> Order::first_of(const Group& group, TimePoint now, domain::Duration max_wait) const {
+    const auto found = groups_.find(group);
+    if (found == groups_.end()) return std::nullopt;
+    const KeyQueue& queue = found->second;
+    const Waiting* eldest = queue.elders.empty() ? nullptr : &*queue.elders.begin();
+    if (!queue.juniors.empty() && (!eldest || *queue.juniors.begin() < *eldest)) eldest = &*queue.juniors.begin();
+    if (eldest && eldest->ready_at < now - max_wait) return candidate(eldest->id, true, now);
+    const Place* best = nullptr;
+    Score highest = 0;
+    const auto look = [&](const std::map<int, std::set<Place>>& side) {
+        for (const auto& [priority, places] : side) {
+            const Place& here = *places.begin();
+            const Score its = score(priority, here.created_at, now);
+            if (best && (its < highest || (its == highest && *best < here))) continue;
+            best = &here;
+            highest = its;
+        }
+    };
+    look(queue.shown);
+    look(queue.parked);
+    if (!best) return std::nullopt;
+    return candidate(best->id, false, now);
 }
 
 /// Lets the youngest go when a level has outgrown its window.
@@ -173,10 +368,14 @@ void Order::trim(int priority) {
         const Place gone = *last;
         const auto id = last->id;
         const auto known = index_.find(id);
-        if (known->second.key != nullptr || known->second.gated) return;
+        if (known->second.group != nullptr || known->second.gated) return;
         waiting_.erase({known->second.ready_at, id});
         misnoted_.erase(id);
+        const Known left = known->second;
         index_.erase(known);
+        leave_batch(left, id);
+        leave(need_amounts_, left.need_amounts);
+        leave(limit_keys_, left.limit_keys);
         level.places.erase(last);
         --level.held;
         --shown_;
@@ -184,6 +383,11 @@ void Order::trim(int priority) {
         level.last_held = level.beyond == 0 ? kept : std::min(level.last_held, kept);
         skip(level, gone);
     }
+}
+
+void Order::set_window(std::size_t window) {
+    window_ = window;
+    for (int priority = 0; priority < kLevels; ++priority) trim(priority);
 }
 
 std::optional<int> Order::seq_of(const domain::ExecutionId& id) const {
@@ -194,16 +398,26 @@ std::optional<int> Order::seq_of(const domain::ExecutionId& id) const {
 
 std::vector<std::string> Order::keys() const {
     std::vector<std::string> keys;
-    for (const auto& [key, queue] : keys_) keys.push_back(key);
+    for (const auto& [group, queue] : groups_)
+        if (!group.key.empty() && (keys.empty() || keys.back() != group.key)) keys.push_back(group.key);
     return keys;
 }
 
 std::vector<Order::Misnoted> Order::misnoted(std::size_t most) const {
     std::vector<Misnoted> found;
-    for (const auto& id : misnoted_) {
-        if (found.size() >= most) break;
-        const Known& known = index_.at(id);
-        found.push_back({id, known.key ? *known.key : std::string{}, known.parked});
+    const auto take = [&](const std::set<domain::ExecutionId>& ids) {
+        for (const auto& id : ids) {
+            if (found.size() >= most) return;
+            const Known& known = index_.at(id);
+            found.push_back({id, known.group ? *known.group : Group{}, known.parked, known.held, known.priority});
+            if (known.batch) found.back().batch = *known.batch;
+        }
+    };
+    take(misnoted_);
+    for (const auto& group : to_note_) {
+        const KeyQueue& queue = groups_.at(group);
+        if (queue.noting != Noting::shown) take(queue.unnoted);
+        if (queue.noting != Noting::parked) take(queue.overnoted);
     }
     return found;
 }
@@ -212,6 +426,25 @@ std::optional<TimePoint> Order::oldest_ready() const {
     std::optional<TimePoint> oldest;
     if (!waiting_.empty()) oldest = waiting_.begin()->ready_at;
     return oldest;
+}
+
+std::vector<domain::ExecutionId> Order::ready_before(TimePoint time, std::size_t most) const {
+    std::vector<domain::ExecutionId> found;
+    const auto take = [&](const std::set<Waiting>& waiting) {
+        for (const auto& each : waiting) {
+            if (each.ready_at >= time || found.size() >= most) return;
+            found.push_back(each.id);
+        }
+    };
+    // Of those behind a key the juniors are in its own list only, unless they are shown; elders are among the others.
+    take(waiting_);
+    const std::set<domain::ExecutionId> taken(found.begin(), found.end());
+    for (const auto& [group, queue] : groups_)
+        for (const auto& each : queue.juniors) {
+            if (each.ready_at >= time || found.size() >= most) break;
+            if (!taken.contains(each.id)) found.push_back(each.id);
+        }
+    return found;
 }
 
 std::map<int, std::size_t> Order::by_priority() const {
@@ -278,15 +511,19 @@ Cursor::Cursor(const Order& order, TimePoint now, domain::Duration max_wait)
     find();
 }
 
-Cursor::Candidate Cursor::candidate(const domain::ExecutionId& id, bool starving) const {
-    const auto& known = order_.index_.at(id);
+Candidate Order::candidate(const domain::ExecutionId& id, bool starving, TimePoint now) const {
+    const auto& known = index_.at(id);
     return {id,
             known.priority,
             known.created_at,
             known.ready_at,
-            known.key,
+            known.group && !known.group->key.empty() ? &known.group->key : nullptr,
             starving,
-            score(known.priority, known.created_at, now_)};
+            score(known.priority, known.created_at, now),
+            known.size_class,
+            known.batch,
+            known.need_amounts,
+            known.limit_keys};
 }
 
 /// Moves a level on to its next entry that has not come out among the starving.
@@ -298,7 +535,7 @@ void Cursor::find() {
     head_.reset();
     if (!starving_over_) {
         if (waiting_ != order_.waiting_.end() && waiting_->ready_at < starving_before_) {
-            head_ = candidate(waiting_->id, true);
+            head_ = order_.candidate(waiting_->id, true, now_);
             return;
         }
         starving_over_ = true;
@@ -316,7 +553,7 @@ void Cursor::find() {
             best_ = i;
         }
     }
-    if (place) head_ = candidate(place->id, false);
+    if (place) head_ = order_.candidate(place->id, false, now_);
 }
 
 void Cursor::advance() {

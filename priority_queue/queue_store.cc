@@ -76,6 +76,17 @@ Execution read_execution(RowReader& row) {
     e.progress = row.text();
     const auto attempt_cost = row.maybe_integer();
     if (attempt_cost && e.attempt) e.attempt->cost = domain::MicroUsd{*attempt_cost};
+    const auto reserved = row.maybe_integer();
+    const auto batch_percent = row.maybe_integer();
+    const bool cheaper = row.flag();
+    if (e.attempt) {
+        if (reserved) e.attempt->reserved = domain::MicroUsd{*reserved};
+        if (batch_percent) e.attempt->thrift.batch_percent = static_cast<int>(*batch_percent);
+        e.attempt->thrift.cheaper_variant = cheaper;
+    }
+    e.size_class = row.small();
+    e.need_amounts = row.text();
+    e.limit_keys = row.text();
     return e;
 }
 
@@ -131,7 +142,7 @@ SqlArray ids_array(const std::vector<domain::ExecutionId>& ids) {
 
 void QueueStore::insert(Tx& tx, const std::vector<NewExecution>& executions) const {
     if (executions.empty()) return;
-    std::array<SqlArray, 18> a;
+    std::array<SqlArray, 21> a;
     for (const auto& each : executions) {
         const Execution& e = each.execution;
         a[0].add(e.id);
@@ -152,10 +163,11 @@ void QueueStore::insert(Tx& tx, const std::vector<NewExecution>& executions) con
         a[15].add(e.last_seq);
         a[16].add_or_null(each.input);
         a[17].add_or_null(each.context);
+        a[18].add(e.size_class);
+        a[19].add_or_null(e.need_amounts);
+        a[20].add_or_null(e.limit_keys);
     }
-    Params params;
-    for (auto& array : a) params.add(std::move(array));
-    tx.send(sql::insert_executions, params);
+    tx.send(sql::insert_executions, Params().add(std::move(a)));
 }
 
 void QueueStore::insert_granted(Tx& tx, const NewExecution& granted) const {
@@ -169,7 +181,8 @@ void QueueStore::insert_granted(Tx& tx, const NewExecution& granted) const {
     params.add(attempt.id).add(domain::name(attempt.state)).add(attempt.node).add(attempt.fence);
     params.add(attempt.lease_until).add(attempt.granted_at).add(attempt.endpoint).add(attempt.deliveries);
     params.add(e.parent).add(e.parent_attempt).add(e.child_ordinal).add(e.batch).add_or_null(e.concurrency_key);
-    params.add(e.last_seq);
+    params.add(e.last_seq).add(e.size_class).add(attempt.reserved).add(attempt.thrift.smaller());
+    params.add(attempt.thrift.cheaper_variant).add_or_null(e.need_amounts).add_or_null(e.limit_keys);
     tx.send(sql::insert_granted, params);
 }
 
@@ -235,9 +248,7 @@ void QueueStore::write_results(Tx& tx, const std::vector<ResultRecord>& results)
         a[5].add(each.sanitised);
         a[6].add_or_null(each.peer_reference);
     }
-    Params params;
-    for (auto& array : a) params.add(std::move(array));
-    tx.send(sql::write_result, params);
+    tx.send(sql::write_result, Params().add(std::move(a)));
 }
 
 void QueueStore::write_input(Tx& tx, const domain::ExecutionId& id, const std::string& input) const {
@@ -333,12 +344,33 @@ std::vector<Entry> QueueStore::load_level(Tx& tx, const domain::Lane& lane, cons
         entry.ready_at = row.time();
         entry.key = row.text();
         entry.seq = row.small();
+        entry.size_class = row.small();
+        entry.batch = row.maybe_id<domain::BatchId>();
+        entry.need_amounts = row.text();
+        entry.limit_keys = row.text();
         entries.push_back(std::move(entry));
     }
     return entries;
 }
 
 std::vector<LockedExecution> QueueStore::load_gated(Tx& tx) const { return read_locked(tx.exec(sql::load_gated)); }
+
+std::vector<QueueStore::LastByScore> QueueStore::last_by_score(Tx& tx, const domain::Lane& lane, int most,
+                                                               domain::TimePoint now) const {
+    const auto rows =
+        tx.exec(sql::lowest_waiting, Params().add(lane.organization_id).add(lane.workflow_type).add(now).add(most));
+    std::vector<LastByScore> found;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        LastByScore each;
+        each.id = row.id<domain::ExecutionId>();
+        each.score = row.integer();
+        each.created_at = row.time();
+        each.lane = lane;
+        found.push_back(std::move(each));
+    }
+    return found;
+}
 
 std::vector<domain::ExecutionId> QueueStore::first_by_table(Tx& tx, const domain::Lane& lane, int most,
                                                             domain::TimePoint now) const {

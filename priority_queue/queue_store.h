@@ -121,6 +121,15 @@ class QueueStore {
     /// The first of a lane by the order that SQL computes: for safety scans.
     std::vector<domain::ExecutionId> first_by_table(platform::Tx& tx, const domain::Lane& lane, int most,
                                                     domain::TimePoint now) const;
+    /// The last of a lane by score, what waits behind gates of their own included; of equals the youngest. Last first.
+    struct LastByScore {
+        domain::ExecutionId id;
+        Score score = 0;
+        domain::TimePoint created_at;
+        domain::Lane lane;
+    };
+    std::vector<LastByScore> last_by_score(platform::Tx& tx, const domain::Lane& lane, int most,
+                                           domain::TimePoint now) const;
     std::vector<LockedExecution> load_unsettled(platform::Tx& tx) const;
 
     /// What has become due, without those that are `put_off`.

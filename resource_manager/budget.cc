@@ -71,7 +71,7 @@ std::optional<domain::MicroUsd> BudgetScope::share(const domain::Demand& demand)
     if (batch && batch != demand.batch) return std::nullopt;
     if (provider.empty()) return demand.cost;
     for (const auto& need : demand.needs)
-        if (need.provider == provider) return need.cost;
+        if (need.provider == provider) return demand.guessed ? demand.cost : need.cost;
     return std::nullopt;
 }
 

@@ -173,7 +173,7 @@ json definition_tree(const Budget& budget) {
 }
 
 domain::Result<Budget, DefinitionFaults> parse_budget(std::string_view text, const domain::BudgetId& id,
-                                                      const std::string& organization) {
+                                                      const std::string& organization, const std::string& name) {
     if (const auto checked = platform::check_json(text); !checked)
         return DefinitionFaults{{checked.error().pointer, checked.error().what}};
     const json body = json::parse(text, nullptr, false);
@@ -183,7 +183,9 @@ domain::Result<Budget, DefinitionFaults> parse_budget(std::string_view text, con
     Budget budget;
     budget.id = id;
     budget.scope.organization_id = organization;
+    budget.name = name;
     members.text("name", budget.name);
+    if (!name.empty() && budget.name != name) members.wrong("name", "must be the name in the address");
     members.text("reason", budget.reason);
     members.flag("hard", budget.hard);
     read_limit(members, text, budget);
@@ -203,7 +205,7 @@ domain::Result<Budget, DefinitionFaults> parse_budget(std::string_view text, con
     }
     if (const json* steps = members.find("steps")) budget.steps = read_steps(*steps, faults);
     // What the hub shows may be sent back and is passed over.
-    for (const char* shown : {"budget_id", "version", "updated_at", "updated_by", "use"}) members.find(shown);
+    for (const char* shown : {"budget_id", "version", "updated_at", "updated_by", "state"}) members.find(shown);
     members.nothing_else();
     for (auto& fault : check(budget)) faults.push_back(std::move(fault));
     if (!faults.empty()) return faults;

@@ -12,9 +12,11 @@
 namespace impresario::resource_manager {
 
 /// Reads a definition; everything that is wrong with it is named. `organization`: whose budget it is if the scope does
-/// not say; "organization_id": null is one for all of them together.
+/// not say; "organization_id": null is one for all of them together. `name`: what it is called elsewhere in the
+/// request; empty: only the JSON says.
 domain::Result<Budget, domain::DefinitionFaults> parse_budget(std::string_view json, const domain::BudgetId& id,
-                                                              const std::string& organization);
+                                                              const std::string& organization,
+                                                              const std::string& name = {});
 
 /// What parse_budget reads, with id, version and who changed it when and why.
 std::string budget_json(const Budget& budget);

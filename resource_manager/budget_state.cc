@@ -104,8 +104,8 @@ bool move_steps(BudgetState& state, TimePoint now) {
     return changed;
 }
 
-Thrift thrift(const BudgetState& state) {
-    Thrift asked;
+domain::Thrift thrift(const BudgetState& state) {
+    domain::Thrift asked;
     if (const auto* step = state.on(BudgetAction::smaller_batches)) asked.batch_percent = step->batch_percent;
     asked.cheaper_variant = state.on(BudgetAction::cheaper_variant) != nullptr;
     return asked;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "domain/money.h"
+#include "domain/thrift.h"
 #include "domain/time.h"
 #include "resource_manager/budget.h"
 #include "resource_manager/budget_window.h"
@@ -65,13 +66,8 @@ std::size_t steps_due(const BudgetState& state, domain::TimePoint now);
 /// Books the change; returns true when there was one, which administrators may have to hear of.
 bool move_steps(BudgetState& state, domain::TimePoint now);
 
-/// What is asked of whoever makes batches and chooses variants.
-struct Thrift {
-    /// Of the usual size.
-    int batch_percent = 100;
-    bool cheaper_variant = false;
-};
-Thrift thrift(const BudgetState& state);
+/// What its steps ask of whoever makes batches and chooses variants.
+domain::Thrift thrift(const BudgetState& state);
 
 struct Forecast {
     /// What will count at the window's end, going on as until now. Of a rolling window: what counts.

@@ -75,6 +75,11 @@ std::vector<BudgetState> BudgetStore::load(Tx& tx, TimePoint now) const {
     return states;
 }
 
+bool BudgetStore::any(Tx& tx) const {
+    const auto rows = tx.exec(sql::any_budget);
+    return RowReader(rows, 0).flag();
+}
+
 std::optional<int> BudgetStore::put(Tx& tx, const Budget& budget) const {
     Params params;
     params.add(budget.id)
@@ -103,20 +108,18 @@ bool BudgetStore::retire(Tx& tx, const BudgetId& id, const std::string& by, cons
     return tx.exec(sql::retire_budget, Params().add(id).add(by).add(reason)).affected() > 0;
 }
 
-std::vector<BudgetStore::Version> BudgetStore::versions(Tx& tx, const BudgetId& id) const {
-    std::vector<Version> versions;
-    const auto rows = tx.exec(sql::list_budget_versions, Params().add(id));
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
-        Version version;
-        version.version = row.small();
-        version.definition = row.text();
-        version.at = row.time();
-        version.by = row.text();
-        version.reason = row.text();
-        versions.push_back(std::move(version));
-    }
-    return versions;
+std::vector<DefinitionVersion> BudgetStore::versions(Tx& tx, const BudgetId& id) const {
+    return read_versions(tx.exec(sql::list_budget_versions, Params().add(id)));
+}
+
+std::optional<BudgetStore::Place> BudgetStore::next_seq(Tx& tx, const BudgetId& id) const {
+    const auto rows = tx.exec(sql::next_budget_seq, Params().add(id));
+    if (rows.empty()) return std::nullopt;
+    RowReader row(rows, 0);
+    Place place;
+    place.seq = row.small();
+    place.organization_id = row.text();
+    return place;
 }
 
 void BudgetStore::remember_steps(Tx& tx, const std::vector<BudgetState>& states) const {
@@ -128,9 +131,7 @@ void BudgetStore::remember_steps(Tx& tx, const std::vector<BudgetState>& states)
         a[2].add(each.steps_window.start);
         a[3].add(each.steps_window.end);
     }
-    Params params;
-    for (auto& array : a) params.add(std::move(array));
-    tx.send(sql::remember_steps, params);
+    tx.send(sql::remember_steps, Params().add(std::move(a)));
 }
 
 bool BudgetStore::approve(Tx& tx, const BudgetId& id, TimePoint until, const std::string& by) const {

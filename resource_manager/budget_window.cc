@@ -3,6 +3,7 @@
 #include <date/tz.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include "domain/name_table.h"
@@ -84,8 +85,8 @@ std::string_view name(WindowUnit unit) { return domain::name_in(kUnits, unit); }
 
 std::optional<WindowUnit> parse_window_unit(std::string_view text) { return domain::value_in(kUnits, text); }
 
-BudgetWindow window_at(const WindowRule& rule, TimePoint at) {
-    if (rule.unit == WindowUnit::batch) return {};
+namespace {
+BudgetWindow find_window(const WindowRule& rule, TimePoint at) {
     constexpr auto kYear = std::chrono::days{366};
     at = std::clamp(at, domain::kFirstTime + kYear, domain::kLastTime - kYear);
     if (rule.unit == WindowUnit::rolling) {
@@ -105,6 +106,33 @@ BudgetWindow window_at(const WindowRule& rule, TimePoint at) {
         end = calendar.begin(++number);
     }
     return {start, end};
+}
+
+/// The last window of each rule: every start is asked for those of now, again and again, and a calendar takes its time.
+class LastWindows {
+  public:
+    BudgetWindow at(const WindowRule& rule, TimePoint at) {
+        for (const auto& last : last_)
+            if (last.window.contains(at) && last.rule == rule) return last.window;
+        return (last_[next_++ % last_.size()] = {rule, find_window(rule, at)}).window;
+    }
+
+  private:
+    struct Last {
+        WindowRule rule;
+        /// At first of no time.
+        BudgetWindow window{domain::kLastTime, domain::kFirstTime};
+    };
+    std::array<Last, 16> last_;
+    std::size_t next_ = 0;
+};
+
+}
+
+BudgetWindow window_at(const WindowRule& rule, TimePoint at) {
+    if (rule.unit == WindowUnit::batch) return {};
+    thread_local LastWindows last;
+    return last.at(rule, at);
 }
 
 TimePoint counts_until(const WindowRule& rule, const BudgetWindow& window) {

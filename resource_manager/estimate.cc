@@ -35,7 +35,7 @@ void set(Consumption& used, int measure, std::optional<std::int64_t> value) {
 
 std::optional<std::int64_t> Calibrated::estimate(const EstimateSettings& settings) const {
     if (histogram_.empty()) return std::nullopt;
-    return histogram_.quantile(settings.part + bias_);
+    return std::min(histogram_.quantile(settings.part + bias_), largest_);
 }
 
 void Calibrated::learn(std::int64_t amount, const EstimateSettings& settings) {
@@ -45,18 +45,21 @@ void Calibrated::learn(std::int64_t amount, const EstimateSettings& settings) {
         // Whatever it has met, it can come back from it within some hundred executions.
         bias_ = std::clamp(bias_, -settings.part / 2, 1.05 - settings.part);
     }
+    largest_ = std::max(largest_, amount);
     histogram_.add(amount, std::exp2(-1 / settings.half_life));
 }
 
 void Calibrated::merge(const Calibrated& other) {
     const double all = seen() + other.seen();
     if (all > 0) bias_ = (bias_ * seen() + other.bias_ * other.seen()) / all;
+    largest_ = std::max(largest_, other.largest_);
     histogram_.merge(other.histogram_);
 }
 
 std::string Calibrated::text() const {
     char buffer[32];
     std::string text(buffer, std::to_chars(buffer, buffer + sizeof buffer, bias_).ptr);
+    text += '@' + std::to_string(largest_);
     if (const auto buckets = histogram_.text(); !buckets.empty()) text += ' ' + buckets;
     return text;
 }
@@ -66,6 +69,10 @@ std::optional<Calibrated> Calibrated::parse(std::string_view text) {
     const auto [after, wrong] = std::from_chars(text.data(), text.data() + text.size(), made.bias_);
     if (wrong != std::errc{} || !(std::fabs(made.bias_) <= 1)) return std::nullopt;
     text.remove_prefix(static_cast<std::size_t>(after - text.data()));
+    if (!text.starts_with('@')) return std::nullopt;
+    const auto [end, bad] = std::from_chars(text.data() + 1, text.data() + text.size(), made.largest_);
+    if (bad != std::errc{} || made.largest_ < 0) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     if (!text.empty() && text.front() != ' ') return std::nullopt;
     auto buckets = Histogram::parse(text.empty() ? text : text.substr(1));
     if (!buckets) return std::nullopt;

@@ -34,7 +34,7 @@ class Calibrated {
 
     double seen() const { return histogram_.weight(); }
 
-    /// "+0.013 617:0.5 640:1".
+    /// "+0.013@1200 617:0.5 640:1".
     std::string text() const;
     static std::optional<Calibrated> parse(std::string_view text);
 
@@ -44,6 +44,8 @@ class Calibrated {
     Histogram histogram_;
     /// Added to the wanted part.
     double bias_ = 0;
+    /// The most that was ever seen: no estimate is beyond it, so that what always costs the same is estimated exactly.
+    std::int64_t largest_ = 0;
 };
 
 /// What one execution used; of what is not known nothing is learnt.

@@ -48,6 +48,14 @@ std::vector<Place> places(const AttemptAccount& account, const std::vector<Part>
     return places;
 }
 
+/// Its own word came first: what SQL has closed is settled later, and knows less.
+bool corrected(const std::vector<Holding>& holdings) {
+    const auto waits = [](const Holding& each) { return each.balance.reserved + each.balance.suspense != MicroUsd{0}; };
+    const auto settled = [](const Holding& each) { return each.balance.settled != MicroUsd{0}; };
+    return std::any_of(holdings.begin(), holdings.end(), settled) &&
+           std::none_of(holdings.begin(), holdings.end(), waits);
+}
+
 MicroUsd minus(MicroUsd amount) { return MicroUsd{0} - amount; }
 
 LedgerEntry entry(const Place& place, Balance change) {
@@ -55,7 +63,7 @@ LedgerEntry entry(const Place& place, Balance change) {
 }
 
 /// What the place's balance changes by; nullopt: not at all, and nothing is worth an entry.
-std::optional<Balance> change(MovementKind kind, const Place& place) {
+std::optional<Balance> change(MovementKind kind, const Place& place, bool estimated = false) {
     const auto& held = place.held;
     const MicroUsd waiting = held.reserved + held.suspense;
     Balance moved;
@@ -80,7 +88,7 @@ std::optional<Balance> change(MovementKind kind, const Place& place) {
         case MovementKind::correct:
             moved.reserved = minus(held.reserved);
             moved.suspense = minus(held.suspense);
-            moved.settled = place.amount.value_or(MicroUsd{0}) - held.settled;
+            moved.settled = (estimated ? waiting : place.amount.value_or(MicroUsd{0})) - held.settled;
             break;
     }
     if (moved == Balance{}) return std::nullopt;
@@ -117,10 +125,17 @@ std::vector<Part> parts(const std::vector<BudgetState>& budgets, const domain::D
     return parts;
 }
 
+void reserve(std::vector<BudgetState>& budgets, const domain::Demand& demand, domain::TimePoint at) {
+    for (auto& each : budgets)
+        if (const auto share = each.budget.scope.share(demand))
+            each.book(window_at(each.budget.window, at), {{}, *share, {}});
+}
+
 std::vector<LedgerEntry> entries_of(const Movement& movement, const AttemptAccount& account,
                                     const std::vector<Part>& parts) {
     std::vector<LedgerEntry> entries;
     if (account.has(movement.kind, movement.ordinal)) return entries;
+    if (movement.kind == MovementKind::settle && corrected(account.holdings())) return entries;
     if (movement.kind == MovementKind::reserve) {
         for (const auto& part : parts) {
             const Place place{part.budget, part.window, {}, part.amount};
@@ -129,7 +144,8 @@ std::vector<LedgerEntry> entries_of(const Movement& movement, const AttemptAccou
         return entries;
     }
     for (const auto& place : places(account, parts))
-        if (const auto moved = change(movement.kind, place)) entries.push_back(entry(place, *moved));
+        if (const auto moved = change(movement.kind, place, movement.estimated))
+            entries.push_back(entry(place, *moved));
     return entries;
 }
 

@@ -37,12 +37,14 @@ struct Movement {
     MovementKind kind = MovementKind::reserve;
     domain::ExecutionId execution;
     domain::AttemptId attempt;
-    /// Which of that kind: the number of the delivery for what happens with each, 0 for what happens once.
+    /// Which of that kind: the attempt's fence for what happens with each grant, the number of the event for what may
+    /// happen often, 0 for what happens once.
     int ordinal = 0;
     /// Of reserve: what it is expected to cost. Of top_up, settle and correct: what it has cost in all until now, in
-    /// `cost` and by provider in `needs`. Others ask nothing of it.
+    /// `cost` and by provider in `needs`; asked about nothing else.
     domain::Demand demand;
-    /// Settled by what was expected, after a deadline: a later report corrects it.
+    /// Of settle: nobody says what it has cost. What is held, if anything, is taken for it, and a later report corrects
+    /// it; a retry would spend the money twice (protocol R18).
     bool estimated = false;
 };
 
@@ -85,6 +87,9 @@ struct Part {
 };
 /// What of a demand falls on which budget, in the window of `at`. What is free is there too: its window is pinned.
 std::vector<Part> parts(const std::vector<BudgetState>& budgets, const domain::Demand& demand, domain::TimePoint at);
+
+/// Books in memory what the demand asks of each.
+void reserve(std::vector<BudgetState>& budgets, const domain::Demand& demand, domain::TimePoint at);
 
 /// What a movement books, given what was booked before: nothing when it is there already. Parts are needed by
 /// reserve, top_up, settle and correct; each goes to the window where the attempt has money already, if it has.

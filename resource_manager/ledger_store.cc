@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <set>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "resource_manager/budget_store.h"
@@ -56,38 +58,98 @@ struct Concerns {
     }
 };
 
-Accounts read_accounts(const Rows& rows) {
+/// The accounts that are known to be open: where a budget's money of a window is booked.
+class OpenAccounts {
+  public:
+    /// Rows of budget, window and account; `skipping` columns of something else between the last two.
+    void read(const Rows& rows, int skipping = 0) {
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            RowReader row(rows, i);
+            Place place;
+            place.budget = row.id<domain::BudgetId>();
+            place.start = row.time();
+            place.end = row.time();
+            for (int each = 0; each < skipping; ++each) row.skip();
+            const auto account = row.integer();
+            places_.emplace(account, place);
+            accounts_.emplace(place, account);
+        }
+    }
+    std::optional<std::int64_t> of(const LedgerEntry& entry) const {
+        const auto at = accounts_.find({entry.budget, entry.window.start, entry.window.end});
+        return at == accounts_.end() ? std::nullopt : std::optional(at->second);
+    }
+    LedgerEntry entry(std::int64_t account) const {
+        const auto at = places_.find(account);
+        if (at == places_.end()) throw std::runtime_error("ledger account " + std::to_string(account) + " is missing");
+        LedgerEntry entry;
+        entry.budget = at->second.budget;
+        entry.window = {at->second.start, at->second.end};
+        return entry;
+    }
+    void open(Tx& tx, const std::vector<Posting>& postings) {
+        std::set<Place> missing;
+        for (const auto& each : postings)
+            if (!of(each.entry)) missing.insert({each.entry.budget, each.entry.window.start, each.entry.window.end});
+        if (missing.empty()) return;
+        std::array<SqlArray, 3> a;
+        for (const auto& each : missing) {
+            a[0].add(each.budget);
+            a[1].add(each.start);
+            a[2].add(each.end);
+        }
+        read(tx.exec(sql::open_accounts, Params().add(std::move(a))));
+    }
+
+  private:
+    struct Place {
+        domain::BudgetId budget;
+        TimePoint start;
+        TimePoint end;
+        friend auto operator<=>(const Place&, const Place&) = default;
+    };
+    std::map<Place, std::int64_t> accounts_;
+    std::unordered_map<std::int64_t, Place> places_;
+};
+
+/// All that was booked for attempts.
+Accounts read_movements(const Rows& rows, const OpenAccounts& open) {
     Accounts accounts;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         RowReader row(rows, i);
         auto& account = accounts[row.id<AttemptId>()];
         const auto kind = parse_movement_kind(row.view());
         const int ordinal = row.small();
-        LedgerEntry entry;
-        entry.budget = row.id<domain::BudgetId>();
-        entry.window.start = row.time();
-        entry.window.end = row.time();
-        entry.change.reserved = domain::MicroUsd{row.integer()};
-        entry.change.suspense = domain::MicroUsd{row.integer()};
-        entry.change.settled = domain::MicroUsd{row.integer()};
-        if (kind) account.book(*kind, ordinal, entry);
+        const auto booked = row.integers();
+        const auto reserved = row.integers();
+        const auto suspense = row.integers();
+        const auto settled = row.integers();
+        const auto at = [](const std::vector<std::int64_t>& amounts, std::size_t place) {
+            return domain::MicroUsd{amounts.empty() ? 0 : amounts.at(place)};
+        };
+        for (std::size_t n = 0; kind && n < booked.size(); ++n) {
+            auto entry = open.entry(booked[n]);
+            entry.change = {at(settled, n), at(reserved, n), at(suspense, n)};
+            account.book(*kind, ordinal, entry);
+        }
     }
     return accounts;
 }
 
-/// What is known once the budgets are locked.
-struct Locked {
+/// What movements are made from.
+struct Known {
     /// Those that grant.
     std::vector<BudgetState> budgets;
     Accounts accounts;
+    OpenAccounts open;
 };
 
-/// `counting_at`: the balances are read too.
-Locked lock_budgets(Tx& tx, const Concerns& concerns, std::optional<TimePoint> counting_at) {
+/// Budgets by `which` statement; `counting_at`: what is booked, too.
+Known look(Tx& tx, const platform::Statement& which, const Concerns& concerns, std::optional<TimePoint> counting_at) {
     Params by_attempt;
     by_attempt.add(array_of(concerns.attempts));
     concerns.add_to(by_attempt);
-    const auto asked = tx.ask(sql::lock_budgets, by_attempt);
+    const auto asked = tx.ask(which, by_attempt);
     std::function<Rows()> balances;
     if (counting_at) {
         Params by_time;
@@ -95,47 +157,102 @@ Locked lock_budgets(Tx& tx, const Concerns& concerns, std::optional<TimePoint> c
         concerns.add_to(by_time);
         balances = tx.ask(sql::counted_balances, by_time);
     }
-    const auto entries = tx.exec(sql::entries_of_attempts, Params().add(array_of(concerns.attempts)));
-    Locked locked;
-    locked.accounts = read_accounts(entries);
+    const auto open = tx.ask(sql::accounts_of_attempts, Params().add(array_of(concerns.attempts)));
+    const auto movements = tx.exec(sql::movements_of_attempts, Params().add(array_of(concerns.attempts)));
+    Known known;
+    known.open.read(open());
+    known.accounts = read_movements(movements, known.open);
     const auto rows = asked();
     for (std::size_t i = 0; i < rows.size(); ++i) {
         RowReader row(rows, i);
         const bool retired = row.flag();
         auto state = read_budget(row);
-        if (!retired) locked.budgets.push_back(std::move(state));
+        if (!retired) known.budgets.push_back(std::move(state));
     }
-    if (balances) read_balances(balances(), locked.budgets);
-    return locked;
+    if (balances) {
+        read_balances(balances(), known.budgets);
+        known.open.read(balances(), 3);
+    }
+    return known;
 }
 
-void post(Tx& tx, const std::vector<Posting>& postings) {
-    if (postings.empty()) return;
-    std::array<SqlArray, 3> opened;
-    std::array<SqlArray, 12> a;
-    for (const auto& [movement, entry] : postings) {
-        opened[0].add(entry.budget);
-        opened[1].add(entry.window.start);
-        opened[2].add(entry.window.end);
-        a[0].add(movement->execution);
-        a[1].add(movement->attempt);
-        a[2].add(name(movement->kind));
-        a[3].add(movement->ordinal);
-        a[4].add(entry.budget);
-        a[5].add(entry.window.start);
-        a[6].add(entry.window.end);
-        a[7].add(entry.available);
-        a[8].add(entry.change.reserved);
-        a[9].add(entry.change.suspense);
-        a[10].add(entry.change.settled);
-        a[11].add(movement->estimated);
+/// The amounts of one movement; empty where all are zero.
+class Amounts {
+  public:
+    void add(domain::MicroUsd amount) {
+        array_.add(amount);
+        some_ = some_ || amount != domain::MicroUsd{0};
     }
-    Params windows;
-    for (auto& array : opened) windows.add(std::move(array));
-    tx.send(sql::open_balances, windows);
-    Params entries;
-    for (auto& array : a) entries.add(std::move(array));
-    tx.send(sql::post_entries, entries);
+    std::string text() && { return some_ ? std::move(array_).text() : "{}"; }
+
+  private:
+    SqlArray array_;
+    bool some_ = false;
+};
+
+// 128 bits: no sum of amounts overflows it.
+__extension__ using Wide = __int128;
+
+std::string text(Wide sum) {
+    // In units of 10^18: each part is an amount of its own.
+    constexpr std::int64_t kUnit = 1'000'000'000'000'000'000;
+    const auto units = static_cast<std::int64_t>(sum / kUnit);
+    const auto rest = static_cast<std::int64_t>(sum % kUnit);
+    if (units == 0) return std::to_string(rest);
+    const auto digits = std::to_string(rest < 0 ? -rest : rest);
+    return std::to_string(units) + std::string(18 - digits.size(), '0') + digits;
+}
+
+struct Moved {
+    Wide reserved = 0;
+    Wide suspense = 0;
+    Wide settled = 0;
+    void add(const Balance& change) {
+        reserved += change.reserved.value;
+        suspense += change.suspense.value;
+        settled += change.settled.value;
+    }
+};
+
+/// Those of a movement stand together, and none was booked before. Their budgets are locked.
+void post(Tx& tx, const std::vector<Posting>& postings, OpenAccounts& open) {
+    if (postings.empty()) return;
+    open.open(tx, postings);
+    std::map<std::int64_t, Moved> moved;
+    std::array<SqlArray, 9> a;
+    for (auto first = postings.begin(); first != postings.end();) {
+        const auto& movement = *first->movement;
+        SqlArray accounts;
+        Amounts reserved;
+        Amounts suspense;
+        Amounts settled;
+        for (; first != postings.end() && first->movement == &movement; ++first) {
+            const auto account = open.of(first->entry).value();
+            moved[account].add(first->entry.change);
+            accounts.add(account);
+            reserved.add(first->entry.change.reserved);
+            suspense.add(first->entry.change.suspense);
+            settled.add(first->entry.change.settled);
+        }
+        a[0].add(movement.execution);
+        a[1].add(movement.attempt);
+        a[2].add(name(movement.kind));
+        a[3].add(movement.ordinal);
+        a[4].add(std::move(accounts).text());
+        a[5].add(std::move(reserved).text());
+        a[6].add(std::move(suspense).text());
+        a[7].add(std::move(settled).text());
+        a[8].add(movement.estimated);
+    }
+    tx.send(sql::post_movements, Params().add(std::move(a)));
+    std::array<SqlArray, 4> b;
+    for (const auto& [account, change] : moved) {
+        b[0].add(account);
+        b[1].add(text(change.reserved));
+        b[2].add(text(change.suspense));
+        b[3].add(text(change.settled));
+    }
+    tx.send(sql::move_balances, Params().add(std::move(b)));
 }
 
 /// The state of a part's budget; it was made of the same list.
@@ -150,7 +267,7 @@ std::vector<std::size_t> LedgerStore::reserve(Tx& tx, const std::vector<Movement
     if (reservations.empty()) return dropped;
     Concerns concerns;
     for (const auto& each : reservations) concerns.add(each);
-    auto locked = lock_budgets(tx, concerns, now);
+    auto locked = look(tx, sql::lock_concerned_budgets, concerns, now);
     std::vector<Posting> postings;
     for (std::size_t i = 0; i < reservations.size(); ++i) {
         const auto& movement = reservations[i];
@@ -170,7 +287,7 @@ std::vector<std::size_t> LedgerStore::reserve(Tx& tx, const std::vector<Movement
             postings.push_back({&movement, std::move(entry)});
         }
     }
-    post(tx, postings);
+    post(tx, postings, locked.open);
     return dropped;
 }
 
@@ -178,16 +295,62 @@ void LedgerStore::record(Tx& tx, const std::vector<Recorded>& movements) const {
     if (movements.empty()) return;
     Concerns concerns;
     for (const auto& each : movements) concerns.add(each.movement);
-    auto locked = lock_budgets(tx, concerns, std::nullopt);
+    // It books whatever the balances are, so they are locked at the last moment and for no round trip: others wait for
+    // them. A budget that is changed meanwhile was changed afterwards.
+    auto known = look(tx, sql::concerned_budgets, concerns, std::nullopt);
     std::vector<Posting> postings;
+    std::set<domain::BudgetId> budgets;
     for (const auto& [movement, pinned_at] : movements) {
-        auto& account = locked.accounts[movement.attempt];
-        for (auto& entry : entries_of(movement, account, parts(locked.budgets, movement.demand, pinned_at))) {
+        auto& account = known.accounts[movement.attempt];
+        for (auto& entry : entries_of(movement, account, parts(known.budgets, movement.demand, pinned_at))) {
             account.book(movement.kind, movement.ordinal, entry);
+            budgets.insert(entry.budget);
             postings.push_back({&movement, std::move(entry)});
         }
     }
-    post(tx, postings);
+    if (!budgets.empty()) tx.send(sql::lock_budgets, Params().add(array_of(budgets)));
+    post(tx, postings, known.open);
+}
+
+bool LedgerStore::any_reported(Tx& tx) const {
+    const auto rows = tx.exec(sql::any_inbox);
+    return RowReader(rows, 0).flag();
+}
+
+std::vector<LedgerStore::Reported> LedgerStore::reported(Tx& tx, int most) const {
+    std::vector<Reported> lines;
+    const auto rows = tx.exec(sql::read_inbox, Params().add(most));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        Reported line;
+        line.id = row.integer();
+        auto& movement = line.recorded.movement;
+        movement.kind = MovementKind::settle;
+        movement.execution = row.id<domain::ExecutionId>();
+        movement.attempt = row.id<AttemptId>();
+        const std::string provider = row.text();
+        const auto cost = row.maybe_integer();
+        line.recorded.pinned_at = row.time();
+        movement.demand.lane.organization_id = row.text();
+        movement.demand.lane.workflow_type = row.text();
+        movement.demand.batch = row.maybe_id<domain::BatchId>();
+        movement.demand.cost = domain::MicroUsd{cost.value_or(0)};
+        movement.estimated = !cost;
+        if (!provider.empty()) movement.demand.needs.push_back({provider, 0, 0, 0, movement.demand.cost});
+        lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
+void LedgerStore::book(Tx& tx, const std::vector<Reported>& reported) const {
+    std::vector<Recorded> movements;
+    SqlArray booked;
+    for (const auto& line : reported) {
+        movements.push_back(line.recorded);
+        booked.add(line.id);
+    }
+    record(tx, movements);
+    tx.send(sql::strike_inbox, Params().add(std::move(booked)));
 }
 
 std::vector<LedgerStore::Mismatch> LedgerStore::mismatches(Tx& tx) const {
@@ -208,14 +371,20 @@ std::vector<LedgerStore::Mismatch> LedgerStore::mismatches(Tx& tx) const {
         };
         each.entries = three();
         each.balance = three();
+        each.repairable = row.flag();
+        each.name = row.text();
+        each.organization_id = row.text();
+        each.workflow_type = row.text();
         found.push_back(std::move(each));
     }
     return found;
 }
 
-std::size_t LedgerStore::repair(Tx& tx) const {
+std::vector<LedgerStore::Mismatch> LedgerStore::repair(Tx& tx) const {
     tx.exec(sql::lock_all_budgets);
-    return tx.exec(sql::repair_balances).affected();
+    auto found = mismatches(tx);
+    if (!found.empty()) tx.exec(sql::repair_balances);
+    return found;
 }
 
 }

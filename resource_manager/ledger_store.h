@@ -31,17 +31,35 @@ class LedgerStore {
     };
     void record(platform::Tx& tx, const std::vector<Recorded>& movements) const;
 
+    /// What SQL says was spent and nobody has booked yet (protocol R21).
+    struct Reported {
+        std::int64_t id = 0;
+        Recorded recorded;
+    };
+    bool any_reported(platform::Tx& tx) const;
+    /// Oldest first, and locks their executions; those that somebody holds come later.
+    std::vector<Reported> reported(platform::Tx& tx, int most) const;
+    /// Books them and strikes them out, in the same transaction.
+    void book(platform::Tx& tx, const std::vector<Reported>& reported) const;
+
     /// A balance that is not the sum of its entries. Amounts are text: a sum may be more than any single amount.
     struct Mismatch {
         domain::BudgetId budget;
         BudgetWindow window;
-        /// settled, reserved, suspense; of the balance empty where there is none.
+        /// settled, reserved, suspense in USD; of the balance empty where there is none.
         std::string entries;
         std::string balance;
+        /// The entries can be right: their budget is there, and none of the sums is less than nothing.
+        bool repairable = false;
+        /// Of the budget, as far as it has them.
+        std::string name;
+        std::string organization_id;
+        std::string workflow_type;
     };
     std::vector<Mismatch> mismatches(platform::Tx& tx) const;
-    /// Makes all balances what the entries say, nobody else booking meanwhile; returns how many were wrong.
-    std::size_t repair(platform::Tx& tx) const;
+    /// Makes the balances what the entries say where those can be right, nobody else booking meanwhile. Returns all
+    /// that were wrong, as they were.
+    std::vector<Mismatch> repair(platform::Tx& tx) const;
 };
 
 }

@@ -15,6 +15,7 @@ std::optional<Gate> Pause::check(const Demand&, TimePoint now) const {
     gate.detail = reason.empty() ? "paused" : reason;
     if (!by.empty()) gate.detail += " (by " + by + ")";
     gate.detail += until ? "; until " + domain::rfc3339(*until) : "; until it is resumed";
+    if (!condition.empty()) gate.detail += ", or " + condition;
     return gate;
 }
 
@@ -85,13 +86,12 @@ const EndpointLoad* least_loaded(const std::vector<EndpointLoad>& endpoints, Tim
 
 Gate stopped(const EndpointLoad& endpoint, const Stop& stop) {
     if (stop.kind == GateKind::endpoint)
-        return Gate{stop.kind,
-                    endpoint.url,
-                    endpoint.held_detail + "; tried again at " + domain::rfc3339(stop.until),
-                    {},
-                    stop.until};
+        return Gate{stop.kind, endpoint.url, endpoint.held_detail + "; tried again at " + domain::rfc3339(stop.until),
+                    {},        stop.until,   true};
     const auto& breaker = endpoint.breaker;
-    Gate gate{stop.kind, endpoint.url, breaker.detail, {{"openings", std::to_string(breaker.openings)}}, breaker.until};
+    Gate gate{stop.kind,      endpoint.url,
+              breaker.detail, {{"openings", std::to_string(breaker.openings)}},
+              breaker.until,  breaker.until.has_value()};
     if (!breaker.by.empty())
         gate.detail = "tripped by " + breaker.by + (breaker.detail.empty() ? "" : " (" + breaker.detail + ")");
     gate.detail += breaker.until ? ": open until " + domain::rfc3339(*breaker.until) + ", then one execution tries it"
@@ -145,11 +145,34 @@ void Endpoints::take(const Demand&, Granted& granted, TimePoint now) {
     ++endpoints[static_cast<std::size_t>(best - endpoints.data())].in_flight;
 }
 
-namespace {
+std::optional<Gate> Memory::check(const Demand& demand, TimePoint) const {
+    const auto asks = demand.memory_mb;
+    if (asks <= 0 || (asks <= limit_mb - reserved_mb && !kept)) return std::nullopt;
+    const auto mb = [](std::int64_t amount) { return std::to_string(amount) + " MB"; };
+    Gate gate{GateKind::memory,
+              demand.lane.workflow_type,
+              {},
+              {{"asks_mb", std::to_string(asks)},
+               {"reserved_mb", std::to_string(reserved_mb)},
+               {"limit_mb", std::to_string(limit_mb)}},
+              std::nullopt};
+    if (asks > limit_mb) {
+        gate.detail = "asks " + mb(asks) + ", more than the " + mb(limit_mb) +
+                      " that all executions share; raise memory.total_mb or lower the type's memory_mb";
+    } else if (kept) {
+        gate.detail = mb(limit_mb) + " of memory: what comes free is kept for one that has waited beyond its max_wait";
+    } else {
+        gate.detail = mb(reserved_mb) + " of " + mb(limit_mb) + " are reserved by what runs and " + mb(asks) +
+                      " more asked; fits when others have ended";
+    }
+    return gate;
+}
+
 std::string shown(Measure of, std::int64_t amount) {
     return of == Measure::cost ? domain::decimal({amount}) : std::to_string(amount);
 }
 
+namespace {
 std::string_view unit(Measure of) {
     switch (of) {
         case Measure::requests:
@@ -177,6 +200,29 @@ std::string per(const ProviderLimit& limit) {
 }
 }
 
+std::string allowed(const ProviderLimit& limit, std::int64_t amount) {
+    return shown(limit.of, amount) + " " + std::string(unit(limit.of)) + per(limit);
+}
+
+std::optional<std::string> never_given(const ProviderLimit& limit, std::int64_t amount) {
+    // A capacity of 0 is a limit that only a newer hub understands.
+    if (amount <= limit.most_of_one() || limit.capacity() == 0) return std::nullopt;
+    const bool of_key = limit.keyed() && limit.ceiling < limit.capacity();
+    return "asks " + shown(limit.of, amount) + " of " + allowed(limit, of_key ? limit.ceiling : limit.limit) +
+           (of_key ? " for each " + limit.key : "") + ", more than it ever gives";
+}
+
+std::optional<std::string> never_fits(const std::vector<Provider>& providers, const std::vector<domain::Need>& needs) {
+    for (const auto& provider : providers)
+        for (const auto& need : needs)
+            if (need.provider == provider.name)
+                for (const auto& limit : provider.limits)
+                    if (const auto why = never_given(limit, limit.amount(need)))
+                        return *why + " (" + limit.name + " of " + provider.name +
+                               "); ask for less at a time, or raise the limit";
+    return std::nullopt;
+}
+
 std::int64_t ProviderRate::asked(const Demand& demand) const {
     for (const auto& need : demand.needs)
         if (need.provider == provider) return meter->limit().amount(need);
@@ -190,7 +236,7 @@ std::optional<Gate> ProviderRate::check(const Demand& demand, TimePoint now) con
     const auto fits = meter->fits_at(amount + taken, now);
     if (fits && *fits <= now && !kept) return std::nullopt;
 
-    const std::string allowed = shown(limit.of, limit.limit) + " " + std::string(unit(limit.of)) + per(limit);
+    const std::string all = allowed(limit, limit.limit);
     const std::int64_t used = meter->used(now) + taken;
     Gate gate;
     gate.kind = GateKind::provider;
@@ -205,15 +251,14 @@ std::optional<Gate> ProviderRate::check(const Demand& demand, TimePoint now) con
                       std::string("with PUT /v1/providers/") + provider;
         return gate;
     }
-    if (amount > limit.capacity()) {
-        gate.detail = "asks " + shown(limit.of, amount) + " of " + allowed +
-                      ", more than it ever gives; raise the limit " + "or lower what the workflow type needs";
+    if (const auto never = never_given(limit, amount)) {
+        gate.detail = *never + "; raise the limit or lower what the workflow type needs";
         return gate;
     }
     gate.opens_at = fits && *fits > now ? fits : std::nullopt;
-    gate.detail = shown(limit.of, used) + " of " + allowed + " are used and " + shown(limit.of, amount) + " more asked";
+    gate.detail = shown(limit.of, used) + " of " + all + " are used and " + shown(limit.of, amount) + " more asked";
     if (kept) {
-        gate.detail = allowed + ": what comes free is kept for one that has waited beyond its max_wait";
+        gate.detail = all + ": what comes free is kept for one that has waited beyond its max_wait";
     } else if (gate.opens_at) {
         gate.detail += "; fits at " + domain::rfc3339(*gate.opens_at);
     } else {

@@ -2,11 +2,14 @@
 // The things that may stop an execution now, each as a value. A limiter is asked (`check`), and when all have agreed it
 // is charged (`take`). Pure.
 //
-// A new kind (provider, budget, memory) is a struct with these two members and `kWholeLane`, added to the
+// A new kind is a struct with these two members and `kWholeLane`, added to the
 // variant; nothing else changes.
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -17,7 +20,9 @@
 #include "domain/id.h"
 #include "domain/time.h"
 #include "resource_manager/budget_state.h"
+#include "resource_manager/key_meters.h"
 #include "resource_manager/meter.h"
+#include "resource_manager/provider_weather.h"
 
 namespace impresario::resource_manager {
 
@@ -33,6 +38,8 @@ struct Pause {
     std::string reason;
     std::string by;
     std::optional<domain::TimePoint> until;
+    /// What else ends it; empty: nothing.
+    std::string condition = {};
 
     std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
     void take(const domain::Demand&, Granted&, domain::TimePoint) {}
@@ -87,6 +94,38 @@ struct Endpoints {
     void take(const domain::Demand&, Granted& granted, domain::TimePoint now);
 };
 
+/// A provider that has refused is left alone, then tried by one start at a time until one goes well: by the head that
+/// asks least of it, as long as that one can go. Tried before what is used of any provider.
+struct ProviderCooling {
+    static constexpr bool kWholeLane = true;
+    std::string provider;
+    /// Borrowed from whoever made the snapshot.
+    const ProviderWeather* weather = nullptr;
+    /// Starts granted since.
+    int taken = 0;
+    /// The least that a head asks which nothing else stops; unknown until heads have been offered.
+    std::optional<std::pair<std::int64_t, std::int64_t>> least;
+
+    std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
+    void take(const domain::Demand&, Granted&, domain::TimePoint) { ++taken; }
+    void offer(const domain::Demand& demand);
+};
+
+/// What of a provider has gone well lately, and what it says is left. It only adds to the declared limits.
+struct ProviderLearnt {
+    static constexpr bool kWholeLane = true;
+    std::string provider;
+    const ProviderWeather* weather = nullptr;
+    /// Granted since, in requests and in tokens.
+    std::int64_t taken = 0;
+    std::int64_t tokens_taken = 0;
+    /// As of ProviderRate.
+    bool kept = false;
+
+    std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
+    void take(const domain::Demand& demand, Granted&, domain::TimePoint);
+};
+
 /// One limit of a provider. What a head lacks is not given to those behind it: it holds its lane, and one that has
 /// waited beyond max_wait holds whatever shares the limit (protocol R15, R16).
 struct ProviderRate {
@@ -104,6 +143,42 @@ struct ProviderRate {
     std::int64_t asked(const domain::Demand& demand) const;
 };
 
+/// What one key may have of a limit: its ceiling, and beyond its guarantee only what leaves room for the guarantees of
+/// other keys with something waiting. The first that does not fit holds what waits in its lane with the same keys, and
+/// one beyond max_wait whatever else has this key (protocol R15, R16). Tried before all that is used of providers.
+struct KeyShare {
+    static constexpr bool kWholeLane = false;
+    std::string provider;
+    /// Borrowed from whoever made the snapshot: the limit, and what each key has of it.
+    const Meter* meter = nullptr;
+    KeyMeters* keys = nullptr;
+    /// Where in the input the key is.
+    std::string pointer = {};
+    /// Granted since, to all and to each; and how much of the guarantees that were waited for.
+    std::int64_t taken = 0;
+    std::map<std::string, std::int64_t> taken_by = {};
+    std::int64_t claimed_taken = 0;
+    /// Who was asked about before and did not fit.
+    std::set<std::tuple<domain::Lane, std::string, std::string>> held = {};
+    /// For whose lane what a key may have is kept.
+    std::map<std::string, domain::Lane> kept = {};
+    /// Somebody did not fit who might once those with guarantees have been given what they wait for.
+    bool left_room = false;
+
+    std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
+    void take(const domain::Demand& demand, Granted&, domain::TimePoint now);
+    /// It did not fit.
+    void hold(const domain::Demand& demand, domain::TimePoint now);
+
+    std::string key(const domain::Demand& demand) const;
+    std::int64_t asked(const domain::Demand& demand) const;
+    bool below_ceiling(const domain::Demand& demand, domain::TimePoint now) const;
+    /// What the guarantees of others that wait still give them.
+    std::int64_t claimed_by_others(const std::string& key, domain::TimePoint now) const;
+    /// That of all, before anything was granted; counted when it is first asked for.
+    mutable std::optional<std::int64_t> claimed = {};
+};
+
 /// One budget. A head that does not fit holds its lane (protocol R15). A lane's own check needs the
 /// lane's importance in its demand.
 struct BudgetLimit {
@@ -117,6 +192,11 @@ struct BudgetLimit {
     void take(const domain::Demand& demand, Granted&, domain::TimePoint);
 };
 
+/// One of a batch: others of the lane may go.
+struct BatchBudgetLimit : BudgetLimit {
+    static constexpr bool kWholeLane = false;
+};
+
 /// Its step that lets what is of little priority wait: others of the lane may go.
 struct BudgetPriority {
     static constexpr bool kWholeLane = false;
@@ -126,6 +206,39 @@ struct BudgetPriority {
     void take(const domain::Demand&, Granted&, domain::TimePoint) {}
 };
 
-using Limiter = std::variant<Pause, Concurrency, KeyConcurrency, Endpoints, ProviderRate, BudgetLimit, BudgetPriority>;
+/// The memory that executions share (003: 512 MB per workflow, 2048 MB in all). A head that does not fit holds its
+/// lane, and one that has waited beyond max_wait holds all that need memory (protocol R15, R16).
+struct Memory {
+    static constexpr bool kWholeLane = true;
+    std::int64_t limit_mb = 0;
+    /// Of what runs, and granted since.
+    std::int64_t reserved_mb = 0;
+    /// One that was asked about before has waited too long and is to have what comes free.
+    bool kept = false;
+
+    std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
+    void take(const domain::Demand& demand, Granted&, domain::TimePoint) { reserved_mb += demand.memory_mb; }
+};
+
+/// The database is under pressure: nothing starts.
+struct DatabaseClosed {
+    static constexpr bool kWholeLane = true;
+    domain::Gate gate;
+
+    std::optional<domain::Gate> check(const domain::Demand&, domain::TimePoint) const { return gate; }
+    void take(const domain::Demand&, Granted&, domain::TimePoint) {}
+};
+
+using Limiter = std::variant<Pause, Concurrency, KeyConcurrency, Endpoints, ProviderCooling, ProviderLearnt, KeyShare,
+                             ProviderRate, Memory, DatabaseClosed, BudgetLimit, BatchBudgetLimit, BudgetPriority>;
+
+/// An amount of what is measured, and "60 requests per minute", for people.
+std::string shown(Measure of, std::int64_t amount);
+std::string allowed(const ProviderLimit& limit, std::int64_t amount);
+/// Why one start is never given so much; nullopt: it can be given some time.
+std::optional<std::string> never_given(const ProviderLimit& limit, std::int64_t amount);
+
+/// What of these can never be granted, naming the limit that it is larger than; nullopt: nothing.
+std::optional<std::string> never_fits(const std::vector<Provider>& providers, const std::vector<domain::Need>& needs);
 
 }

@@ -110,11 +110,12 @@ std::optional<TimePoint> Meter::refilled_at(std::int64_t room, TimePoint now) co
 }
 
 void Meter::trim(TimePoint now) {
-    while (!ended_.empty() && ended_.front().until <= now) {
-        if (limit_.kind == WindowKind::token_bucket) fold(debt_, ended_.front());
-        ended_total_ -= ended_.front().amount;
-        ended_.pop_front();
+    auto counts = ended_.begin();
+    for (; counts != ended_.end() && counts->until <= now; ++counts) {
+        if (limit_.kind == WindowKind::token_bucket) fold(debt_, *counts);
+        ended_total_ -= counts->amount;
     }
+    ended_.erase(ended_.begin(), counts);
 }
 
 }

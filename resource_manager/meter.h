@@ -4,8 +4,8 @@
 // way. Pure; one thread.
 
 #include <cstdint>
-#include <deque>
 #include <optional>
+#include <vector>
 
 #include "domain/time.h"
 #include "resource_manager/provider.h"
@@ -41,6 +41,8 @@ class Meter {
 
     /// Drops what no longer counts.
     void trim(domain::TimePoint now);
+    /// Since it was trimmed nothing counts; a token bucket is not known to be.
+    bool idle() const { return in_flight_ == 0 && ended_.empty() && limit_.kind != WindowKind::token_bucket; }
 
   private:
     __extension__ typedef __int128 Wide;
@@ -64,7 +66,7 @@ class Meter {
     ProviderLimit limit_;
     std::int64_t in_flight_ = 0;
     /// By `until`, and their sum. What leaves a token bucket's is debt from then on.
-    std::deque<Ended> ended_;
+    std::vector<Ended> ended_;
     std::int64_t ended_total_ = 0;
     Debt debt_;
 };

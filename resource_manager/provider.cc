@@ -4,6 +4,7 @@
 #include <set>
 
 #include "domain/name_table.h"
+#include "platform/input_pointer.h"
 
 namespace impresario::resource_manager {
 
@@ -46,6 +47,18 @@ std::int64_t ProviderLimit::amount(const domain::Need& need) const {
     return 0;
 }
 
+std::string_view ProviderLimit::pointer() const { return platform::within_input(key); }
+
+std::set<std::string> key_pointers(const std::vector<Provider>& providers, const std::vector<domain::Need>& needs) {
+    std::set<std::string> pointers;
+    for (const auto& need : needs)
+        for (const auto& provider : providers)
+            if (provider.name == need.provider)
+                for (const auto& limit : provider.limits)
+                    if (limit.keyed()) pointers.emplace(limit.pointer());
+    return pointers;
+}
+
 domain::DefinitionFaults check(const Provider& provider) {
     domain::DefinitionFaults faults;
     if (!domain::good_definition_name(provider.name)) faults.push_back({"/name", domain::kDefinitionNameRule});
@@ -63,6 +76,17 @@ domain::DefinitionFaults check(const Provider& provider) {
         if (limit.limit < 1 || limit.limit > kMost)
             wrong("limit",
                   money ? "must be more than 0 and at most 1000000000 USD" : "must be from 1 to 1000000000000000");
+        if (limit.keyed()) {
+            if (const auto fault = platform::pointer_fault(limit.key)) wrong("key", *fault);
+            if (limit.ceiling < 1)
+                wrong("per_key/ceiling", money ? "must be more than 0" : "must be at least 1");
+            else if (limit.ceiling > limit.limit)
+                wrong("per_key/ceiling", "must be at most limit, which is what all keys take together");
+            if (limit.guaranteed < 0)
+                wrong("per_key/guaranteed", money ? "must be more than 0" : "must be at least 1");
+            else if (limit.guaranteed > std::max<std::int64_t>(limit.ceiling, 0))
+                wrong("per_key/guaranteed", "must be at most ceiling");
+        }
         if (limit.of == Measure::concurrency) continue;
         if (limit.per < std::chrono::seconds{1} || limit.per > kLongestWindow)
             wrong("per", "must be from a second to a day");

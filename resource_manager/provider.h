@@ -1,8 +1,10 @@
 #pragma once
 // A provider (an API that many workflow types call) and its limits. Data, not an enum.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,11 +56,23 @@ struct ProviderLimit {
     std::int64_t burst = 1;
     /// Of a fixed window: a moment at which it resets is this long after midnight UTC.
     domain::Duration reset_at{0};
+    /// JSON pointer into the input, as somebody wrote it: what stands there (a customer, a domain) is the key, and
+    /// `limit` is what all keys take together. Empty: nobody asks.
+    std::string key = {};
+    /// Of each key: what it has first claim to while it has something waiting, and the most that it may have; both in
+    /// units of `of` within `per`, of a token bucket too.
+    std::int64_t guaranteed = 0;
+    std::int64_t ceiling = 0;
 
+    bool keyed() const { return !key.empty(); }
+    /// Where the key is, within the input.
+    std::string_view pointer() const;
     /// The most that can ever be taken at once.
     std::int64_t capacity() const {
         return of != Measure::concurrency && kind == WindowKind::token_bucket ? burst : limit;
     }
+    /// The same of one start, which has one key.
+    std::int64_t most_of_one() const { return keyed() ? std::min(capacity(), ceiling) : capacity(); }
     /// What a start that needs this takes of the limit.
     std::int64_t amount(const domain::Need& need) const;
     friend bool operator==(const ProviderLimit&, const ProviderLimit&) = default;
@@ -72,6 +86,9 @@ struct Provider {
     std::string updated_by;
     std::string reason;
 };
+
+/// Where in the input the limits on these needs have their keys, each once and in order.
+std::set<std::string> key_pointers(const std::vector<Provider>& providers, const std::vector<domain::Need>& needs);
 
 /// The longest window that a limit may have.
 inline constexpr domain::Duration kLongestWindow = std::chrono::hours{24};

@@ -75,6 +75,30 @@ void read_amount(DefinitionReader& members, const char* name, bool money, std::s
     }
 }
 
+/// What each key may have; both members are optional, and one that is there is at least 1.
+void read_per_key(DefinitionReader& members, std::string_view body, ProviderLimit& limit, DefinitionFaults& faults) {
+    members.text("key", limit.key);
+    const json* value = members.find("per_key");
+    if (limit.key.empty()) {
+        if (members.has("key") && !members.find("key")->is_null())
+            members.wrong("key", "must be a JSON pointer into the input, such as /customer_id");
+        if (value) members.wrong("per_key", "is for a limit with a key");
+        return;
+    }
+    limit.ceiling = limit.limit;
+    if (!value) return;
+    if (!value->is_object()) return members.wrong("per_key", "must be an object");
+    const bool money = limit.of == Measure::cost;
+    DefinitionReader each(*value, members.at("per_key"), faults);
+    read_amount(each, "ceiling", money, body, limit.ceiling, faults);
+    // 0 is what is not said.
+    if (each.has("guaranteed")) {
+        read_amount(each, "guaranteed", money, body, limit.guaranteed, faults);
+        if (limit.guaranteed == 0) limit.guaranteed = -1;
+    }
+    each.nothing_else();
+}
+
 std::vector<ProviderLimit> read_limits(const json& value, std::string_view body, const std::string& at,
                                        DefinitionFaults& faults) {
     std::vector<ProviderLimit> limits;
@@ -98,6 +122,7 @@ std::vector<ProviderLimit> read_limits(const json& value, std::string_view body,
         const bool money = limit.of == Measure::cost;
         if (!members.has("limit")) members.wrong("limit", "is missing");
         read_amount(members, "limit", money, body, limit.limit, faults);
+        read_per_key(members, body, limit, faults);
         if (limit.of == Measure::concurrency) {
             for (const char* other : {"per", "kind", "burst", "reset_at"})
                 if (members.has(other)) members.wrong(other, "says nothing about concurrency");
@@ -150,7 +175,7 @@ domain::Result<Provider, DefinitionFaults> parse_provider(std::string_view text,
         members.wrong("limits", "is missing; [] is a provider without limits");
     }
     // What the hub shows may be sent back and is passed over.
-    for (const char* shown : {"version", "updated_at", "updated_by", "use"}) members.find(shown);
+    for (const char* shown : {"version", "updated_at", "updated_by", "use", "weather"}) members.find(shown);
     members.nothing_else();
     if (faults.empty()) faults = check(provider);
     if (!faults.empty()) return faults;
@@ -175,6 +200,11 @@ std::string limits_json(const Provider& provider) {
                               static_cast<int>(minutes % 60));
                 each["reset_at"] = time.data();
             }
+        }
+        if (limit.keyed()) {
+            each["key"] = limit.key;
+            each["per_key"] = {{"ceiling", amount_json(limit, limit.ceiling)}};
+            if (limit.guaranteed > 0) each["per_key"]["guaranteed"] = amount_json(limit, limit.guaranteed);
         }
         all.push_back(std::move(each));
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "domain/limit_keys.h"
+
 namespace impresario::resource_manager {
 
 using domain::ExecutionId;
@@ -23,25 +25,89 @@ std::string subject_of(LimitScope scope, const Lane& lane) {
 }
 }
 
-template <class Each>
-void ProviderMeters::each_meter(const Lane& lane, const std::vector<Need>& needs, Each each) {
-    for (const auto& need : needs) {
-        const auto provider = std::find_if(providers_.begin(), providers_.end(),
-                                           [&](const Provider& known) { return known.name == need.provider; });
-        if (provider == providers_.end()) continue;
+const ProviderMeters::LaneCounters& ProviderMeters::counters(const Lane& lane, const std::string& name) {
+    auto& of_lane = counters_[lane];
+    const auto known = of_lane.find(name);
+    if (known != of_lane.end()) return known->second;
+    LaneCounters made;
+    const auto provider =
+        std::find_if(providers_.begin(), providers_.end(), [&](const Provider& each) { return each.name == name; });
+    if (provider != providers_.end()) {
+        made.provider = &*provider;
         for (const auto& limit : provider->limits) {
             auto key = std::tuple(provider->name, limit.name, subject_of(limit.scope, lane));
-            auto found = meters_.try_emplace(std::move(key), limit).first;
-            each(*provider, found->second, limit.amount(need));
+            made.counters.push_back(&meters_.try_emplace(std::move(key), limit).first->second);
         }
+    }
+    return of_lane.emplace(name, std::move(made)).first->second;
+}
+
+template <class Each>
+void ProviderMeters::each_counter(const Lane& lane, const std::vector<Need>& needs, Each each) {
+    for (const auto& need : needs) {
+        const auto& known = counters(lane, need.provider);
+        for (auto* counter : known.counters) each(*known.provider, *counter, counter->meter.limit().amount(need));
     }
 }
 
+namespace {
+/// One key's meter, used as a Meter is.
+struct KeyAccount {
+    KeyMeters& keys;
+    std::string key;
+    void charge(std::int64_t amount) { keys.charge(key, amount); }
+    void give_back(std::int64_t amount) { keys.give_back(key, amount); }
+    void end(std::int64_t amount, TimePoint at) { keys.end(key, amount, at); }
+};
+}
+
+template <class Each>
+void ProviderMeters::each_account(const Lane& lane, const std::vector<Need>& needs, const std::string& limit_keys,
+                                  Each each) {
+    each_counter(lane, needs, [&](const Provider&, Counter& counter, std::int64_t amount) {
+        const auto& limit = counter.meter.limit();
+        each(counter.meter, limit, amount);
+        if (!counter.keys || amount == 0) return;
+        KeyAccount account{*counter.keys, domain::limit_key(limit_keys, limit.pointer())};
+        each(account, limit, amount);
+    });
+}
+
+template <class Each>
+void ProviderMeters::each_weather(const std::vector<Need>& needs, Each each) {
+    for (const auto& need : needs)
+        if (const auto found = weather_.find(need.provider); found != weather_.end()) each(found->second, need);
+}
+
+namespace {
+/// Requests are counted in the shortest window that the provider declares for them, or in a minute.
+ProviderWeather unclouded(const Provider& provider) {
+    const ProviderLimit* shortest = nullptr;
+    for (const auto& limit : provider.limits)
+        if (limit.of == Measure::requests && limit.scope == LimitScope::global &&
+            (!shortest || limit.per < shortest->per))
+            shortest = &limit;
+    if (!shortest) return {std::chrono::minutes{1}, std::nullopt};
+    return {shortest->per, shortest->limit};
+}
+}
+
 void ProviderMeters::load(const std::vector<Provider>& providers, const std::vector<LoadedPermit>& permits,
-                          TimePoint now) {
+                          TimePoint now, const WeatherRecords& records) {
     providers_ = providers;
     meters_.clear();
+    counters_.clear();
     permits_.clear();
+    std::map<std::string, ProviderWeather> weather;
+    for (const auto& provider : providers_) {
+        auto& fresh = weather.emplace(provider.name, unclouded(provider)).first->second;
+        if (const auto known = weather_.find(provider.name); known != weather_.end()) {
+            fresh.remember(known->second.record());
+        } else if (const auto told = records.find(provider.name); told != records.end()) {
+            fresh.remember(told->second);
+        }
+    }
+    weather_ = std::move(weather);
     // What is counted for everybody is shown before anything was charged to it.
     for (const auto& provider : providers_)
         for (const auto& limit : provider.limits)
@@ -52,76 +118,138 @@ void ProviderMeters::load(const std::vector<Provider>& providers, const std::vec
         if (each.execution) {
             live[*each.execution].push_back(&each);
         } else {
-            remember(each.lane, each.need, each.ended_at.value_or(now));
+            remember(each, each.ended_at.value_or(now));
         }
     }
     for (const auto& [execution, of_it] : live) {
         const auto& first = *of_it.front();
         std::vector<Need> needs;
         for (const auto* each : of_it) needs.push_back(each->need);
-        charge(execution, first.attempt, first.fence, first.lane, needs, now);
+        charge(execution, first.attempt, first.fence, first.lane, needs, first.limit_keys, now);
         if (first.ended_at) ended(execution, *first.ended_at);
     }
 }
 
-void ProviderMeters::remember(const Lane& lane, const Need& need, TimePoint ended_at) {
-    each_meter(lane, {need}, [&](const Provider&, Meter& meter, std::int64_t amount) {
-        if (meter.limit().of != Measure::concurrency) meter.remember(amount, ended_at);
+void ProviderMeters::remember(const LoadedPermit& permit, TimePoint ended_at) {
+    each_account(permit.lane, {permit.need}, permit.limit_keys,
+                 [&](auto& account, const ProviderLimit& limit, std::int64_t amount) {
+                     if (limit.of == Measure::concurrency) return;
+                     account.charge(amount);
+                     account.end(amount, ended_at);
+                 });
+    each_weather({permit.need}, [&](ProviderWeather& weather, const Need& need) {
+        weather.charge(need, ended_at);
+        weather.end(need, ended_at);
     });
 }
 
 void ProviderMeters::charge(const ExecutionId& execution, const domain::AttemptId& attempt, int fence, const Lane& lane,
-                            const std::vector<Need>& needs, TimePoint now) {
+                            const std::vector<Need>& needs, const std::string& limit_keys, TimePoint now) {
     released(execution, now);
     if (needs.empty()) return;
-    each_meter(lane, needs, [](const Provider&, Meter& meter, std::int64_t amount) { meter.charge(amount); });
-    permits_.emplace(execution, Permit{attempt, fence, lane, needs, true});
+    each_account(lane, needs, limit_keys,
+                 [](auto& account, const ProviderLimit&, std::int64_t amount) { account.charge(amount); });
+    each_weather(needs, [&](ProviderWeather& weather, const Need& need) { weather.charge(need, now); });
+    permits_.emplace(execution, Permit{attempt, fence, lane, needs, limit_keys, true});
 }
 
 void ProviderMeters::ended(const ExecutionId& execution, TimePoint now) {
     const auto found = permits_.find(execution);
     if (found == permits_.end() || !found->second.in_flight) return;
-    found->second.in_flight = false;
-    each_meter(found->second.lane, found->second.needs, [&](const Provider&, Meter& meter, std::int64_t amount) {
-        if (meter.limit().of != Measure::concurrency) meter.end(amount, now);
-    });
+    auto& permit = found->second;
+    permit.in_flight = false;
+    each_account(permit.lane, permit.needs, permit.limit_keys,
+                 [&](auto& account, const ProviderLimit& limit, std::int64_t amount) {
+                     if (limit.of != Measure::concurrency) account.end(amount, now);
+                 });
+    each_weather(permit.needs, [&](ProviderWeather& weather, const Need& need) { weather.end(need, now); });
 }
 
 void ProviderMeters::released(const ExecutionId& execution, TimePoint at) {
     const auto found = permits_.find(execution);
     if (found == permits_.end()) return;
     ended(execution, at);
-    each_meter(found->second.lane, found->second.needs, [](const Provider&, Meter& meter, std::int64_t amount) {
-        if (meter.limit().of == Measure::concurrency) meter.give_back(amount);
-    });
+    const auto& permit = found->second;
+    each_account(permit.lane, permit.needs, permit.limit_keys,
+                 [](auto& account, const ProviderLimit& limit, std::int64_t amount) {
+                     if (limit.of == Measure::concurrency) account.give_back(amount);
+                 });
     permits_.erase(found);
 }
 
 void ProviderMeters::given_back(const ExecutionId& execution) {
     const auto found = permits_.find(execution);
     if (found == permits_.end()) return;
-    const bool in_flight = found->second.in_flight;
-    each_meter(found->second.lane, found->second.needs, [&](const Provider&, Meter& meter, std::int64_t amount) {
-        if (in_flight || meter.limit().of == Measure::concurrency) meter.give_back(amount);
-    });
+    const auto& permit = found->second;
+    each_account(permit.lane, permit.needs, permit.limit_keys,
+                 [&](auto& account, const ProviderLimit& limit, std::int64_t amount) {
+                     if (permit.in_flight || limit.of == Measure::concurrency) account.give_back(amount);
+                 });
+    if (permit.in_flight)
+        each_weather(permit.needs, [&](ProviderWeather& weather, const Need& need) { weather.give_back(need); });
     permits_.erase(found);
 }
 
 void ProviderMeters::trim(TimePoint now) {
-    for (auto& [key, meter] : meters_) meter.trim(now);
+    for (auto& [key, counter] : meters_) {
+        counter.meter.trim(now);
+        if (counter.keys) counter.keys->trim(now);
+    }
+    for (auto& [name, weather] : weather_) weather.trim(now);
+}
+
+void ProviderMeters::nobody_waits() {
+    for (auto& [key, counter] : meters_)
+        if (counter.keys) counter.keys->nobody_waits();
 }
 
 std::vector<ProviderMeters::Applied> ProviderMeters::applied(const Lane& lane, const std::vector<Need>& needs) {
     std::vector<Applied> applied;
-    each_meter(lane, needs, [&](const Provider& provider, Meter& meter, std::int64_t) {
-        applied.push_back({&provider.name, &meter});
+    each_counter(lane, needs, [&](const Provider& provider, Counter& counter, std::int64_t) {
+        applied.push_back({&provider.name, &counter.meter, counter.keys ? &*counter.keys : nullptr});
     });
     return applied;
 }
 
+void ProviderMeters::set_weather(const WeatherRecords& records) {
+    for (auto& [name, weather] : weather_) {
+        const auto found = records.find(name);
+        if (found == records.end() || found->second.orders <= weather.record().orders) continue;
+        weather.remember(found->second);
+        changed_weather_.erase(name);
+    }
+}
+
+bool ProviderMeters::hear(const ProviderNews& news, TimePoint now) {
+    const auto found = weather_.find(news.provider);
+    if (found == weather_.end() || !found->second.hear(news, now)) return false;
+    changed_weather_.insert(news.provider);
+    return true;
+}
+
+bool ProviderMeters::went_well(const std::vector<Need>& needs, TimePoint began, TimePoint now) {
+    bool changed = false;
+    each_weather(needs, [&](ProviderWeather& weather, const Need& need) {
+        if (!weather.went_well(ProviderWeather::requests(need), began, now)) return;
+        changed_weather_.insert(need.provider);
+        changed = true;
+    });
+    return changed;
+}
+
+WeatherRecords ProviderMeters::take_changed_weather(TimePoint now) {
+    WeatherRecords changed;
+    for (auto& [name, weather] : weather_)
+        if (const bool passed = weather.passed(now); passed || changed_weather_.contains(name))
+            changed.emplace(name, weather.record());
+    changed_weather_.clear();
+    return changed;
+}
+
 std::vector<ProviderMeters::Shown> ProviderMeters::all() const {
     std::vector<Shown> all;
-    for (const auto& [key, meter] : meters_) all.push_back({std::get<0>(key), std::get<2>(key), &meter});
+    for (const auto& [key, counter] : meters_)
+        all.push_back({std::get<0>(key), std::get<2>(key), &counter.meter, counter.keys ? &*counter.keys : nullptr});
     return all;
 }
 

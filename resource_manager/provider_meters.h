@@ -2,6 +2,7 @@
 // Every limit of every provider and what is used of it. Pure; the scheduler's, on the network thread.
 
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -10,12 +11,14 @@
 #include "domain/demand.h"
 #include "domain/id.h"
 #include "domain/lane.h"
+#include "resource_manager/key_meters.h"
 #include "resource_manager/meter.h"
 #include "resource_manager/provider.h"
+#include "resource_manager/provider_weather.h"
 
 namespace impresario::resource_manager {
 
-/// A start that was charged to a provider, as the tables remember it.
+/// A grant and what it takes of its providers, as the tables remember it.
 struct PermitRecord {
     domain::ExecutionId execution;
     domain::Lane lane;
@@ -24,7 +27,10 @@ struct PermitRecord {
     int fence = 0;
     /// Number of the delivery that it is for.
     int delivery = 1;
-    domain::Need need;
+    /// At least one, each of another provider.
+    std::vector<domain::Need> needs;
+    /// Of its execution.
+    std::string limit_keys = {};
     /// Nobody sends it after that.
     domain::TimePoint lease_until;
 };
@@ -39,15 +45,23 @@ struct LoadedPermit {
     int fence = 0;
     /// nullopt: its request is under way.
     std::optional<domain::TimePoint> ended_at;
+    /// Of its execution.
+    std::string limit_keys = {};
 };
 
 class ProviderMeters {
   public:
-    /// Everything anew.
-    void load(const std::vector<Provider>& providers, const std::vector<LoadedPermit>& permits, domain::TimePoint now);
+    ProviderMeters() = default;
+    ProviderMeters(const ProviderMeters&) = delete;
+    ProviderMeters& operator=(const ProviderMeters&) = delete;
+
+    /// Everything anew, but what is known of a provider's weather; `weather` is for those of which nothing is.
+    void load(const std::vector<Provider>& providers, const std::vector<LoadedPermit>& permits, domain::TimePoint now,
+              const WeatherRecords& weather = {});
 
     void charge(const domain::ExecutionId& execution, const domain::AttemptId& attempt, int fence,
-                const domain::Lane& lane, const std::vector<domain::Need>& needs, domain::TimePoint now);
+                const domain::Lane& lane, const std::vector<domain::Need>& needs, const std::string& limit_keys,
+                domain::TimePoint now);
     /// Its request has ended; it may still be running.
     void ended(const domain::ExecutionId& execution, domain::TimePoint now);
     /// It holds no slot any more. Its request, if it has not ended yet, will have by `at`, which may be to come.
@@ -60,6 +74,8 @@ class ProviderMeters {
     struct Applied {
         const std::string* provider = nullptr;
         Meter* meter = nullptr;
+        /// Of a limit with a key; null for others.
+        KeyMeters* keys = nullptr;
     };
     /// Those that a lane's needs are held to, in the providers' order. Valid until load(). A limit that is counted
     /// apart begins to be counted here.
@@ -70,8 +86,20 @@ class ProviderMeters {
         /// Whom it is counted for: "" for everybody, an organization, or organization/type.
         std::string subject;
         const Meter* meter = nullptr;
+        const KeyMeters* keys = nullptr;
     };
     std::vector<Shown> all() const;
+    /// Of every limit with a key nobody is known to wait for it.
+    void nobody_waits();
+
+    /// What was set by hand since is taken as the tables say.
+    void set_weather(const WeatherRecords& records);
+    /// Each is true when what is to be remembered has changed.
+    bool hear(const ProviderNews& news, domain::TimePoint now);
+    bool went_well(const std::vector<domain::Need>& needs, domain::TimePoint began, domain::TimePoint now);
+    /// Those whose weather has changed since the last call, and it.
+    WeatherRecords take_changed_weather(domain::TimePoint now);
+    const std::map<std::string, ProviderWeather>& weather() const { return weather_; }
 
   private:
     struct Permit {
@@ -79,16 +107,41 @@ class ProviderMeters {
         int fence = 0;
         domain::Lane lane;
         std::vector<domain::Need> needs;
+        std::string limit_keys;
         bool in_flight = true;
     };
+    /// One limit and whom it is counted for.
+    struct Counter {
+        explicit Counter(const ProviderLimit& limit) : meter(limit) {
+            if (limit.keyed()) keys.emplace(limit);
+        }
+        Meter meter;
+        std::optional<KeyMeters> keys;
+    };
+    /// What a lane's need of one provider is counted by, in the order of its limits.
+    struct LaneCounters {
+        const Provider* provider = nullptr;
+        std::vector<Counter*> counters;
+    };
+    const LaneCounters& counters(const domain::Lane& lane, const std::string& provider);
     template <class Each>
-    void each_meter(const domain::Lane& lane, const std::vector<domain::Need>& needs, Each each);
-    void remember(const domain::Lane& lane, const domain::Need& need, domain::TimePoint ended_at);
+    void each_counter(const domain::Lane& lane, const std::vector<domain::Need>& needs, Each each);
+    /// The same as one account of the limit after another: its meter, then its key's, which are used alike.
+    template <class Each>
+    void each_account(const domain::Lane& lane, const std::vector<domain::Need>& needs, const std::string& limit_keys,
+                      Each each);
+    template <class Each>
+    void each_weather(const std::vector<domain::Need>& needs, Each each);
+    void remember(const LoadedPermit& permit, domain::TimePoint ended_at);
 
     std::vector<Provider> providers_;
     /// By provider, limit and subject.
-    std::map<std::tuple<std::string, std::string, std::string>, Meter> meters_;
+    std::map<std::tuple<std::string, std::string, std::string>, Counter> meters_;
+    /// What was looked up in it: every grant and every end asks again.
+    std::map<domain::Lane, std::map<std::string, LaneCounters>> counters_;
     std::unordered_map<domain::ExecutionId, Permit> permits_;
+    std::map<std::string, ProviderWeather> weather_;
+    std::set<std::string> changed_weather_;
 };
 
 }

@@ -41,42 +41,33 @@ bool ProviderStore::remove(Tx& tx, const std::string& name, const std::string& b
     return tx.exec(sql::delete_provider, Params().add(name).add(by).add(reason)).affected() > 0;
 }
 
-std::vector<ProviderStore::Version> ProviderStore::versions(Tx& tx, const std::string& name) const {
-    std::vector<Version> versions;
-    const auto rows = tx.exec(sql::list_provider_versions, Params().add(name));
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
-        Version version;
-        version.version = row.small();
-        version.limits = row.text();
-        version.at = row.time();
-        version.by = row.text();
-        version.reason = row.text();
-        versions.push_back(std::move(version));
-    }
-    return versions;
+std::vector<DefinitionVersion> ProviderStore::versions(Tx& tx, const std::string& name) const {
+    return read_versions(tx.exec(sql::list_provider_versions, Params().add(name)));
 }
 
 void ProviderStore::charge(Tx& tx, const std::vector<PermitRecord>& permits) const {
     if (permits.empty()) return;
-    std::array<SqlArray, 12> a;
+    std::array<SqlArray, 13> a;
     for (const auto& each : permits) {
+        std::array<SqlArray, 5> taken;
+        for (const auto& need : each.needs) {
+            taken[0].add(need.provider);
+            taken[1].add(need.calls);
+            taken[2].add(need.tokens);
+            taken[3].add(need.items);
+            taken[4].add(need.cost);
+        }
         a[0].add(each.attempt);
         a[1].add(each.fence);
-        a[2].add(each.need.provider);
-        a[3].add(each.execution);
-        a[4].add(each.lane.organization_id);
-        a[5].add(each.lane.workflow_type);
-        a[6].add(each.delivery);
-        a[7].add(each.need.calls);
-        a[8].add(each.need.tokens);
-        a[9].add(each.need.items);
-        a[10].add(each.need.cost);
-        a[11].add(each.lease_until);
+        a[2].add(each.execution);
+        a[3].add(each.lane.organization_id);
+        a[4].add(each.lane.workflow_type);
+        a[5].add(each.delivery);
+        a[6].add(each.lease_until);
+        for (std::size_t i = 0; i < taken.size(); ++i) a[7 + i].add(std::move(taken[i]).text());
+        a[12].add_or_null(each.limit_keys);
     }
-    Params params;
-    for (auto& array : a) params.add(std::move(array));
-    tx.send(sql::charge_permits, params);
+    tx.send(sql::charge_permits, Params().add(std::move(a)));
 }
 
 void ProviderStore::give_back(Tx& tx, const std::vector<Unsent>& unsent) const {
@@ -86,9 +77,7 @@ void ProviderStore::give_back(Tx& tx, const std::vector<Unsent>& unsent) const {
         a[0].add(each.attempt);
         a[1].add(each.fence);
     }
-    Params params;
-    for (auto& array : a) params.add(std::move(array));
-    tx.send(sql::give_back_permits, params);
+    tx.send(sql::give_back_permits, Params().add(std::move(a)));
 }
 
 std::vector<LoadedPermit> ProviderStore::permits(Tx& tx) const {
@@ -105,6 +94,7 @@ std::vector<LoadedPermit> ProviderStore::permits(Tx& tx) const {
             permit.need.items = row.integer();
             permit.need.cost = domain::MicroUsd{row.integer()};
             permit.ended_at = row.maybe_time();
+            permit.limit_keys = row.text();
             if (live) {
                 permit.execution = row.id<domain::ExecutionId>();
                 permit.attempt = row.id<domain::AttemptId>();

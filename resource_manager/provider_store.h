@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "platform/sql.h"
+#include "resource_manager/definition_version.h"
 #include "resource_manager/provider.h"
 #include "resource_manager/provider_meters.h"
 
@@ -19,16 +20,8 @@ class ProviderStore {
     /// False when there is none.
     bool remove(platform::Tx& tx, const std::string& name, const std::string& by, const std::string& reason) const;
 
-    struct Version {
-        int version = 0;
-        /// JSON; empty: it was deleted.
-        std::string limits;
-        domain::TimePoint at;
-        std::string by;
-        std::string reason;
-    };
     /// Latest first, at most 100.
-    std::vector<Version> versions(platform::Tx& tx, const std::string& name) const;
+    std::vector<DefinitionVersion> versions(platform::Tx& tx, const std::string& name) const;
 
     void charge(platform::Tx& tx, const std::vector<PermitRecord>& permits) const;
     /// Those of a grant that certainly was not sent.

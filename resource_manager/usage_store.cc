@@ -15,9 +15,7 @@ void UsageStore::record(platform::Tx& tx, const std::vector<UsageRecord>& usage)
         a[4].add(each.cost);
         a[5].add_or_null(each.usage_id);
     }
-    platform::Params params;
-    for (auto& array : a) params.add(std::move(array));
-    tx.send(sql::record_usage, params);
+    tx.send(sql::record_usage, platform::Params().add(std::move(a)));
 }
 
 }

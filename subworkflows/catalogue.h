@@ -1,6 +1,7 @@
 #pragma once
 // Which types exist and what is stopped by hand, as one immutable value.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,7 +14,7 @@
 
 namespace impresario::subworkflows {
 
-/// Empty organization or type: all of them.
+/// Empty organization or type: all of them. With a provider: all lanes that call it.
 struct PauseRecord {
     std::string organization_id;
     std::string workflow_type;
@@ -21,10 +22,23 @@ struct PauseRecord {
     std::string by;
     domain::TimePoint since;
     std::optional<domain::TimePoint> until;
+    /// What else ends it, as in pause_condition.h; empty: nothing.
+    std::string condition = {};
+    std::string provider = {};
 
-    bool covers(const domain::Lane& lane) const {
-        return (organization_id.empty() || organization_id == lane.organization_id) &&
-               (workflow_type.empty() || workflow_type == lane.workflow_type);
+    /// What it stops, for people.
+    const std::string& subject() const {
+        static const std::string all = "everything";
+        return !provider.empty()         ? provider
+               : organization_id.empty() ? all
+               : workflow_type.empty()   ? organization_id
+                                         : workflow_type;
+    }
+    bool covers(const WorkflowType& type) const {
+        const auto calls = [&](const domain::Need& need) { return need.provider == provider; };
+        return (organization_id.empty() || organization_id == type.lane.organization_id) &&
+               (workflow_type.empty() || workflow_type == type.lane.workflow_type) &&
+               (provider.empty() || std::any_of(type.needs.begin(), type.needs.end(), calls));
     }
 };
 

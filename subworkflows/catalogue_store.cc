@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "platform/log.h"
+#include "subworkflows/needs_json.h"
 #include "subworkflows/workflow_type_json.h"
 #include "subworkflows_sql.h"
 
@@ -84,7 +85,9 @@ Catalogue CatalogueStore::load(Tx& tx) const {
         type.unknown_statuses.clear();
         for (const auto& status : split(row.view())) type.unknown_statuses.push_back(std::atoi(status.c_str()));
         if (const auto cost = row.maybe_integer()) type.cost_estimate = domain::MicroUsd{*cost};
-        type.needs = stored_call_estimates(row.view());
+        auto needs = stored_call_estimates(row.view());
+        type.needs = std::move(needs.needs);
+        type.from_input = std::move(needs.from_input);
         const auto open = [&](std::string_view sealed, std::string_view what) -> std::optional<domain::Secret> {
             if (sealed.empty()) return std::nullopt;
             auto secret = keys_.open(sealed, context_of(type.lane, what));
@@ -102,6 +105,10 @@ Catalogue CatalogueStore::load(Tx& tx) const {
         type.source = row.text();
         type.version = row.small();
         type.updated_at = row.time();
+        type.cheaper_variant = stored_cheaper_variant(row.view());
+        for (auto* into : {&type.memory_mb, &type.queue_soft_limit, &type.queue_hard_limit})
+            if (const auto value = row.maybe_integer()) *into = static_cast<int>(*value);
+        if (const auto ttl = row.maybe_integer()) type.queue_ttl = std::chrono::seconds{*ttl};
         auto lane = type.lane;
         catalogue.types.emplace(std::move(lane), std::move(type));
     }
@@ -138,10 +145,12 @@ Catalogue CatalogueStore::load(Tx& tx) const {
         PauseRecord pause;
         pause.organization_id = row.text();
         pause.workflow_type = row.text();
+        pause.provider = row.text();
         pause.reason = row.text();
         pause.by = row.text();
         pause.since = row.time();
         pause.until = row.maybe_time();
+        pause.condition = row.text();
         catalogue.pauses.push_back(std::move(pause));
     }
     return catalogue;
@@ -178,7 +187,7 @@ bool CatalogueStore::put(Tx& tx, const WorkflowType& type) const {
     } else {
         params.null();
     }
-    params.add(call_estimates_json(type.needs));
+    params.add(call_estimates_json({type.needs, type.from_input}));
     if (type.bearer.empty()) {
         params.null();
     } else {
@@ -190,6 +199,9 @@ bool CatalogueStore::put(Tx& tx, const WorkflowType& type) const {
         params.add(keys_.seal(domain::Secret(headers_json(type.headers)), context_of(lane, "headers")));
     }
     params.add(std::move(signing)).add(type.source);
+    params.add_or_null(type.cheaper_variant ? cheaper_variant_json(*type.cheaper_variant) : std::string{});
+    for (const auto& each : {type.memory_mb, type.queue_soft_limit, type.queue_hard_limit}) params.add(each);
+    params.add(type.queue_ttl ? std::optional(whole_seconds(*type.queue_ttl)) : std::nullopt);
     const auto rows = tx.exec(sql::put_type, params);
     const bool created = RowReader(rows, 0).flag();
 
@@ -229,13 +241,26 @@ void CatalogueStore::set_signing(Tx& tx, const domain::Lane& lane, const std::ve
 }
 
 void CatalogueStore::pause(Tx& tx, const PauseRecord& pause) const {
-    tx.exec(
-        sql::pause,
-        Params().add(pause.organization_id).add(pause.workflow_type).add(pause.reason).add(pause.by).add(pause.until));
+    const auto& what = pause.provider.empty() ? pause.workflow_type : pause.provider;
+    const auto params = Params()
+                            .add(pause.organization_id)
+                            .add(what)
+                            .add(pause.reason)
+                            .add(pause.by)
+                            .add(pause.until)
+                            .add_or_null(pause.condition);
+    if (pause.provider.empty()) {
+        tx.exec(sql::pause, params);
+    } else {
+        tx.exec(sql::pause_provider, params);
+    }
 }
 
-bool CatalogueStore::resume(Tx& tx, const std::string& organization_id, const std::string& workflow_type) const {
-    return tx.exec(sql::resume, Params().add(organization_id).add(workflow_type)).affected() > 0;
+bool CatalogueStore::resume(Tx& tx, const PauseRecord& pause, std::optional<domain::TimePoint> since) const {
+    const auto& what = pause.provider.empty() ? pause.workflow_type : pause.provider;
+    const auto params = Params().add(pause.organization_id).add(what).add(since);
+    return (pause.provider.empty() ? tx.exec(sql::resume, params) : tx.exec(sql::resume_provider, params)).affected() >
+           0;
 }
 
 std::set<domain::Lane> CatalogueStore::lock_lanes(Tx& tx, const std::set<domain::Lane>& lanes) const {

@@ -27,7 +27,9 @@ class CatalogueStore {
 
     void pause(platform::Tx& tx, const PauseRecord& pause) const;
     /// False when it was not paused.
-    bool resume(platform::Tx& tx, const std::string& organization_id, const std::string& workflow_type) const;
+    /// `since`: only the one that began then.
+    bool resume(platform::Tx& tx, const PauseRecord& pause,
+                std::optional<domain::TimePoint> since = std::nullopt) const;
 
     /// Locks lanes about which something is to be written down; those that somebody holds are left out.
     std::set<domain::Lane> lock_lanes(platform::Tx& tx, const std::set<domain::Lane>& lanes) const;

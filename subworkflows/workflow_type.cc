@@ -112,6 +112,15 @@ std::vector<DefinitionFault> check(const WorkflowType& type) {
     for (const int status : type.unknown_statuses)
         if (status < 500 || status > 599) wrong("/unknown_statuses", "must hold statuses from 500 to 599");
     if (type.cost_estimate && type.cost_estimate->value < 0) wrong("/cost_estimate_usd", "must not be negative");
+    if (type.memory_mb && (*type.memory_mb < 1 || *type.memory_mb > kMostMemoryMb))
+        wrong("/memory_mb", "must be from 1 to " + std::to_string(kMostMemoryMb) + ", or null to reserve none");
+    for (const auto& [pointer, limit] :
+         {std::pair{"/queue_soft_limit", type.queue_soft_limit}, {"/queue_hard_limit", type.queue_hard_limit}})
+        if (limit && (*limit < 1 || *limit > kMostWaiting))
+            wrong(pointer, "must be from 1 to " + std::to_string(kMostWaiting) + ", or null for no bound");
+    if (type.queue_soft_limit && type.queue_hard_limit && *type.queue_soft_limit > *type.queue_hard_limit)
+        wrong("/queue_hard_limit", "must not be less than queue_soft_limit");
+    if (type.queue_ttl) within("/queue_ttl_seconds", *type.queue_ttl, std::chrono::seconds{1}, std::chrono::hours{720});
     domain::MicroUsd calls_cost;
     for (const auto& need : type.needs) calls_cost = calls_cost + need.cost;
     if (calls_cost > domain::kMostMoney)

@@ -15,6 +15,7 @@
 #include "domain/retry.h"
 #include "domain/secret.h"
 #include "domain/time.h"
+#include "subworkflows/input_needs.h"
 
 namespace impresario::subworkflows {
 
@@ -44,6 +45,9 @@ struct Endpoint {
 
 using domain::Importance;
 
+inline constexpr int kMostWaiting = 100'000'000;
+inline constexpr int kMostMemoryMb = 16'777'216;
+
 struct WorkflowType {
     domain::Lane lane;
     domain::LaneId lane_id;
@@ -66,8 +70,25 @@ struct WorkflowType {
     /// Statuses after which the peer may have started (protocol R7).
     std::vector<int> unknown_statuses{502, 504, 520, 521, 522, 523, 524};
     std::optional<domain::MicroUsd> cost_estimate;
+    /// How it is asked while a budget says `cheaper_variant`; nullopt: as always.
+    struct CheaperVariant {
+        /// JSON object that the trigger carries.
+        std::string parameters = "{}";
+        std::optional<domain::MicroUsd> cost_estimate;
+    };
+    std::optional<CheaperVariant> cheaper_variant;
     /// What one execution is expected to ask of its providers; at most one of each.
     std::vector<domain::Need> needs;
+    /// Those of their amounts that the input says: taken once, when an execution is enqueued.
+    std::vector<InputNeed> from_input;
+    /// Reserved while one of its executions holds a slot; nullopt: nothing.
+    std::optional<int> memory_mb;
+    /// How many may wait: beyond the first, who enqueues is asked to come later; beyond the second the lowest score is
+    /// shed. nullopt: any number.
+    std::optional<int> queue_soft_limit;
+    std::optional<int> queue_hard_limit;
+    /// Who has waited longer since it became due is cancelled; nullopt: what the hub says for all.
+    std::optional<domain::Duration> queue_ttl;
 
     /// Sent as `Authorization: Bearer`; empty: none.
     domain::Secret bearer;

@@ -5,6 +5,7 @@
 
 #include "platform/definition_json.h"
 #include "platform/json_text.h"
+#include "subworkflows/needs_json.h"
 
 namespace impresario::subworkflows {
 
@@ -123,6 +124,26 @@ void read_endpoints(const json& value, WorkflowType& type, const WorkflowType* e
 
 }
 
+namespace {
+WorkflowType::CheaperVariant read_cheaper_variant(const json& value, std::string_view text, Faults& faults) {
+    WorkflowType::CheaperVariant variant;
+    if (!value.is_object()) {
+        faults.push_back({"/cheaper_variant", "must be an object, or null for none"});
+        return variant;
+    }
+    DefinitionReader members(value, "/cheaper_variant", faults);
+    if (const json* parameters = members.find("parameters")) {
+        if (!parameters->is_object()) members.wrong("parameters", "must be an object");
+        variant.parameters = parameters->dump();
+        if (variant.parameters.size() > 4096) members.wrong("parameters", "must be at most 4096 bytes");
+    }
+    if (members.has("cost_estimate_usd"))
+        variant.cost_estimate = money_at(text, "/cheaper_variant/cost_estimate_usd", faults);
+    members.nothing_else();
+    return variant;
+}
+}
+
 domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, const domain::Lane& lane,
                                                          const WorkflowType* existing) {
     Faults faults;
@@ -139,6 +160,7 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
         type.bearer = existing->bearer;
         type.signing = existing->signing;
         type.headers = existing->headers;
+        type.memory_mb = existing->memory_mb;
         type.version = existing->version;
     }
 
@@ -174,34 +196,24 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
             for (const auto& status : *statuses) type.unknown_statuses.push_back(whole_number(status).value_or(0));
     }
     if (members.has("cost_estimate_usd")) type.cost_estimate = money_at(text, "/cost_estimate_usd", faults);
+    if (const json* variant = members.find("cheaper_variant"); variant && !variant->is_null())
+        type.cheaper_variant = read_cheaper_variant(*variant, text, faults);
     if (const json* calls = members.find("call_estimates")) {
-        if (!calls->is_array()) members.wrong("call_estimates", "must be an array");
-        for (std::size_t i = 0; calls->is_array() && i < calls->size(); ++i) {
-            const std::string at = "/call_estimates/" + std::to_string(i);
-            if (!(*calls)[i].is_object()) {
-                faults.push_back({at, "must be an object"});
-                continue;
-            }
-            DefinitionReader each((*calls)[i], at, faults);
-            domain::Need need;
-            each.text("provider", need.provider);
-            const auto count = [&](const char* member, std::int64_t& into) {
-                int number = 0;
-                each.whole(member, number);
-                if (number < 0) each.wrong(member, "must not be negative");
-                into = number;
-            };
-            count("calls", need.calls);
-            count("tokens", need.tokens);
-            count("items", need.items);
-            if (need.provider.empty()) each.wrong("provider", "is missing");
-            for (const auto& before : type.needs)
-                if (before.provider == need.provider) each.wrong("provider", "is named twice");
-            if (each.has("cost_usd")) need.cost = money_at(text, at + "/cost_usd", faults).value_or(domain::MicroUsd{});
-            each.nothing_else();
-            type.needs.push_back(std::move(need));
-        }
+        auto read = read_call_estimates(*calls, text, faults);
+        type.needs = std::move(read.needs);
+        type.from_input = std::move(read.from_input);
     }
+    const auto maybe_whole = [&](const char* member, std::optional<int>& into) {
+        const json* value = members.find(member);
+        if (!value) return;
+        into.reset();
+        if (!value->is_null()) members.whole(member, into.emplace(0));
+    };
+    maybe_whole("memory_mb", type.memory_mb);
+    maybe_whole("queue_soft_limit", type.queue_soft_limit);
+    maybe_whole("queue_hard_limit", type.queue_hard_limit);
+    if (const json* ttl = members.find("queue_ttl_seconds"); ttl && !ttl->is_null())
+        members.seconds("queue_ttl_seconds", type.queue_ttl.emplace());
     if (const json* bearer = members.find("bearer")) {
         if (bearer->is_null()) {
             type.bearer = {};
@@ -296,7 +308,12 @@ std::string workflow_type_json(const WorkflowType& type) {
                {"accept_late", type.accept_late},
                {"unknown_statuses", type.unknown_statuses},
                {"cost_estimate_usd", nullptr},
-               {"call_estimates", json::parse(call_estimates_json(type.needs))},
+               {"cheaper_variant", nullptr},
+               {"memory_mb", nullptr},
+               {"queue_soft_limit", nullptr},
+               {"queue_hard_limit", nullptr},
+               {"queue_ttl_seconds", nullptr},
+               {"call_estimates", shown_call_estimates({type.needs, type.from_input})},
                {"has_bearer", !type.bearer.empty()},
                {"signing_secret_count", type.signing.size()},
                {"header_names", json::array()},
@@ -305,8 +322,13 @@ std::string workflow_type_json(const WorkflowType& type) {
                {"version", type.version},
                {"updated_at", domain::rfc3339(type.updated_at)}};
     if (type.max_concurrency) value["max_concurrency"] = *type.max_concurrency;
+    if (type.memory_mb) value["memory_mb"] = *type.memory_mb;
+    if (type.queue_soft_limit) value["queue_soft_limit"] = *type.queue_soft_limit;
+    if (type.queue_hard_limit) value["queue_hard_limit"] = *type.queue_hard_limit;
+    if (type.queue_ttl) value["queue_ttl_seconds"] = seconds_json(*type.queue_ttl);
     if (!type.concurrency_key.empty()) value["concurrency_key"] = type.concurrency_key;
     if (type.cost_estimate) value["cost_estimate_usd"] = domain::decimal(*type.cost_estimate);
+    if (type.cheaper_variant) value["cheaper_variant"] = json::parse(cheaper_variant_json(*type.cheaper_variant));
     for (const auto& [key, secret] : type.headers) value["header_names"].push_back(key);
     for (const auto& endpoint : type.endpoints) {
         json each{{"endpoint_id", endpoint.id.text()},
@@ -347,32 +369,21 @@ std::vector<std::pair<std::string, domain::Secret>> stored_headers(std::string_v
     return headers;
 }
 
-std::string call_estimates_json(const std::vector<domain::Need>& needs) {
-    json value = json::array();
-    for (const auto& each : needs) {
-        json one{{"provider", each.provider}, {"calls", each.calls}, {"tokens", each.tokens}};
-        if (each.items > 0) one["items"] = each.items;
-        if (each.cost.value > 0) one["cost_usd"] = domain::decimal(each.cost);
-        value.push_back(std::move(one));
-    }
+std::string cheaper_variant_json(const WorkflowType::CheaperVariant& variant) {
+    json value{{"parameters", json::parse(variant.parameters, nullptr, false)}, {"cost_estimate_usd", nullptr}};
+    if (variant.cost_estimate) value["cost_estimate_usd"] = domain::decimal(*variant.cost_estimate);
     return value.dump();
 }
 
-std::vector<domain::Need> stored_call_estimates(std::string_view text) {
-    std::vector<domain::Need> needs;
+std::optional<WorkflowType::CheaperVariant> stored_cheaper_variant(std::string_view text) {
     const json value = json::parse(text, nullptr, false);
-    if (!value.is_array()) return needs;
-    for (const auto& each : value) {
-        domain::Need one;
-        one.provider = each.value("provider", "");
-        one.calls = each.value("calls", std::int64_t{0});
-        one.tokens = each.value("tokens", std::int64_t{0});
-        one.items = each.value("items", std::int64_t{0});
-        if (each.contains("cost_usd"))
-            if (const auto parsed = domain::parse_money(each["cost_usd"].get<std::string>())) one.cost = parsed->amount;
-        needs.push_back(std::move(one));
-    }
-    return needs;
+    if (!value.is_object()) return std::nullopt;
+    WorkflowType::CheaperVariant variant;
+    if (value.contains("parameters")) variant.parameters = value["parameters"].dump();
+    if (value.contains("cost_estimate_usd") && value["cost_estimate_usd"].is_string())
+        if (const auto parsed = domain::parse_money(value["cost_estimate_usd"].get<std::string>()))
+            variant.cost_estimate = parsed->amount;
+    return variant;
 }
 
 }

@@ -29,7 +29,8 @@ domain::RetryPolicy stored_retry_policy(std::string_view json, int max_retries);
 std::string headers_json(const std::vector<std::pair<std::string, domain::Secret>>& headers);
 std::vector<std::pair<std::string, domain::Secret>> stored_headers(std::string_view json);
 
-std::string call_estimates_json(const std::vector<domain::Need>& needs);
-std::vector<domain::Need> stored_call_estimates(std::string_view json);
+/// How a cheaper variant is stored.
+std::string cheaper_variant_json(const WorkflowType::CheaperVariant& variant);
+std::optional<WorkflowType::CheaperVariant> stored_cheaper_variant(std::string_view text);
 
 }

@@ -10,13 +10,6 @@ using platform::SqlArray;
 using platform::Tx;
 
 namespace {
-template <std::size_t N>
-Params params_of(std::array<SqlArray, N>& arrays) {
-    Params params;
-    for (auto& array : arrays) params.add(std::move(array));
-    return params;
-}
-
 void add_bytes_or_null(SqlArray& array, const std::string& bytes) {
     if (bytes.empty()) {
         array.null();
@@ -45,7 +38,7 @@ void AttemptStore::close(Tx& tx, const std::vector<ClosedAttempt>& attempts) con
         a[12].add_or_null(each.callback_answer);
         a[13].add(each.attempt.cost);
     }
-    tx.send(sql::write_attempts, params_of(a));
+    tx.send(sql::write_attempts, Params().add(std::move(a)));
 }
 
 void AttemptStore::amend(Tx& tx, const std::vector<ClosedAttempt>& attempts) const {
@@ -59,7 +52,7 @@ void AttemptStore::amend(Tx& tx, const std::vector<ClosedAttempt>& attempts) con
         a[4].add_or_null(each.callback_answer);
         a[5].add(each.attempt.cost);
     }
-    tx.send(sql::amend_attempts, params_of(a));
+    tx.send(sql::amend_attempts, Params().add(std::move(a)));
 }
 
 std::vector<FoundAttempt> AttemptStore::find(
@@ -69,7 +62,7 @@ std::vector<FoundAttempt> AttemptStore::find(
         a[0].add(execution);
         a[1].add(attempt);
     }
-    const auto rows = tx.exec(sql::find_attempts, params_of(a));
+    const auto rows = tx.exec(sql::find_attempts, Params().add(std::move(a)));
     std::vector<FoundAttempt> found;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         RowReader row(rows, i);
@@ -107,7 +100,7 @@ void AttemptStore::log_deliveries(Tx& tx, const std::vector<DeliveryRecord>& del
         a[9].add_or_null(each.error);
         a[10].add_or_null(each.answer);
     }
-    tx.send(sql::write_deliveries, params_of(a));
+    tx.send(sql::write_deliveries, Params().add(std::move(a)));
 }
 
 void AttemptStore::keep_refused(Tx& tx, const std::vector<RefusedCallback>& callbacks) const {
@@ -120,7 +113,7 @@ void AttemptStore::keep_refused(Tx& tx, const std::vector<RefusedCallback>& call
         a[3].add(each.status);
         a[4].add(each.problem);
         a[5].add(each.body);
-        tx.send(sql::write_refused, params_of(a));
+        tx.send(sql::write_refused, Params().add(std::move(a)));
     }
 }
 

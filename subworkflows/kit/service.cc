@@ -23,6 +23,7 @@
 #include "platform/log.h"
 #include "platform/signature.h"
 #include "platform/trigger_json.h"
+#include "subworkflows/kit/provider.h"
 
 namespace impresario::subworkflows::kit {
 
@@ -49,6 +50,8 @@ HttpResponse answer(int status, std::string_view detail, bool accepted = false) 
     platform::JsonWriter json;
     json.open();
     json.field("accepted", accepted).field("detail", detail);
+    // It is this service that has had enough, no provider behind it.
+    if (status == 503) json.raw("provider", "null");
     json.close();
     response.body = std::move(json).text();
     return response;
@@ -389,6 +392,7 @@ int serve(ServiceSettings settings, Work work) {
     const bool terminal = std::getenv("IMPRESARIO_LOG_FORMAT") == nullptr ||
                           std::string_view(std::getenv("IMPRESARIO_LOG_FORMAT")) != "json";
     log::start(log::Level::info, terminal ? log::Format::text : log::Format::json, settings.name);
+    if (settings.provider) work = billed(*settings.provider, std::move(work));
     Server server(std::move(settings), std::move(work));
     return server.run();
 }
@@ -411,7 +415,8 @@ ServiceSettings settings_from(int argc, char** argv, const std::string& name) {
     };
     app.footer(
         "Environment: IMPRESARIO_SERVICE_BEARER, IMPRESARIO_SERVICE_SIGNING_SECRETS (comma-separated whsec_…),\n"
-        "IMPRESARIO_EGRESS_ALLOW (comma-separated blocks, for a hub on an inner address)");
+        "IMPRESARIO_EGRESS_ALLOW (comma-separated blocks, for a hub on an inner address),\n"
+        "IMPRESARIO_PROVIDER (name=url of a provider that is asked in every run)");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
@@ -441,6 +446,14 @@ ServiceSettings settings_from(int argc, char** argv, const std::string& name) {
         allowed.push_back(*parsed);
     });
     settings.egress = platform::EgressPolicy(std::move(allowed));
+    if (const auto provider = environment("IMPRESARIO_PROVIDER"); !provider.empty()) {
+        settings.provider = parse_provider_settings(provider);
+        if (!settings.provider) {
+            std::fprintf(stderr, "%s: IMPRESARIO_PROVIDER must be name=url, such as gemini=http://127.0.0.1:8091/v1\n",
+                         name.c_str());
+            std::exit(2);
+        }
+    }
     return settings;
 }
 

@@ -3,15 +3,23 @@
 // deadline away, call back until the hub has it.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "domain/callback.h"
 #include "domain/secret.h"
 #include "platform/egress_policy.h"
+#include "platform/url.h"
 #include "subworkflows/kit/run.h"
 
 namespace impresario::subworkflows::kit {
+
+/// A provider that every run asks first (kit/provider.h).
+struct ProviderSettings {
+    std::string name;
+    platform::Url url;
+};
 
 struct ServiceSettings {
     /// Named in logs.
@@ -29,6 +37,8 @@ struct ServiceSettings {
     std::size_t backlog = 1000;
     /// Where fetch() and callbacks may go beyond public addresses.
     platform::EgressPolicy egress;
+    /// nullopt: the work needs none.
+    std::optional<ProviderSettings> provider;
     /// How often a heartbeat is sent; a third of the timeout where that is shorter.
     std::chrono::milliseconds heartbeat{10000};
     /// Given up afterwards: the hub has been away longer than anybody waits.
@@ -44,8 +54,8 @@ using Work = std::function<domain::Callback(Run&)>;
 int serve(ServiceSettings settings, Work work);
 
 /// Settings from flags and environment, for a service's main: --port, --address, --workers, IMPRESARIO_SERVICE_BEARER,
-/// IMPRESARIO_SERVICE_SIGNING_SECRETS (comma-separated), IMPRESARIO_EGRESS_ALLOW. Prints help and exits on --help and
-/// on mistakes.
+/// IMPRESARIO_SERVICE_SIGNING_SECRETS (comma-separated), IMPRESARIO_EGRESS_ALLOW, IMPRESARIO_PROVIDER. Prints help and
+/// exits on --help and on mistakes.
 ServiceSettings settings_from(int argc, char** argv, const std::string& name);
 
 }

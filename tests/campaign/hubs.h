@@ -27,6 +27,8 @@ class Hubs {
               const std::string& key = "");
     /// The same for an execution under an idempotency key; its id, kept.
     std::string enqueue(const std::string& type, Json more = Json::object());
+    /// A statement of somebody at a prompt.
+    std::string sql(const std::string& statement) const { return database_.value(statement); }
     /// Drains both.
     void stop();
 

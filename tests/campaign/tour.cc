@@ -1,6 +1,7 @@
 #include "tests/campaign/tour.h"
 
 #include <ctime>
+#include <stdexcept>
 #include <thread>
 
 namespace impresario::campaign {
@@ -40,6 +41,14 @@ Json end_of(Hubs& hubs, const std::string& id) {
         if (view.is_object() && !view.value("completed_at", Json()).is_null()) break;
     }
     return view;
+}
+
+/// Waits until the scheduler has booked what SQL says was spent.
+void await_inbox(Hubs& hubs) {
+    for (int i = 0; i < 400 && hubs.sql("select count(*) from ledger_inbox") != "0"; ++i) {
+        hubs.supervise();
+        std::this_thread::sleep_for(milliseconds{50});
+    }
 }
 
 }
@@ -88,9 +97,24 @@ void tour(Hubs& hubs, const Peer& peer) {
     hubs.ask("PUT", "/v1/providers/unused", limits);
     hubs.ask("DELETE", "/v1/providers/unused");
     hubs.ask("GET", "/v1/providers/unused/versions");
-    type("good", {{"call_estimates", {{{"provider", "metered"}, {"calls", 1}}}}});
+    // A step that begins and ends with each execution.
+    const Json step{{"at_percent", 1}, {"undone_below_percent", 1}, {"action", "alert"}};
+    const Json budget{{"limit_usd", "100"}, {"window", "day"}, {"steps", {step}}};
+    hubs.ask("PUT", "/v1/budgets/day", budget);
+    hubs.ask("PUT", "/v1/budgets/unused", budget);
+    hubs.ask("POST", "/v1/budgets/unused/preview", budget);
+    hubs.ask("POST", "/v1/budgets/unused/approve", Json::object());
+    hubs.ask("POST", "/v1/budgets/unused/reset", Json::object());
+    hubs.ask("GET", "/v1/budgets/unused/versions");
+    hubs.ask("DELETE", "/v1/budgets/unused");
+    hubs.ask("PUT", "/v1/fairness",
+             {{"measure", "starts"},
+              {"shares", {{{"organization_id", "default"}, {"workflow_type", "good"}, {"weight", 3}}}}});
+    type("good", {{"cost_estimate_usd", "2"}, {"call_estimates", {{{"provider", "metered"}, {"calls", 1}}}}});
+    hubs.ask("POST", "/v1/providers/metered/cool", {{"until", in_two_seconds()}, {"reason", "campaign"}});
+    hubs.ask("POST", "/v1/providers/metered/reset", Json::object());
     type("whole", {{"max_concurrency", 2}});
-    type("busy");
+    type("busy", {{"call_estimates", {{{"provider", "metered"}, {"calls", 1}}}}});
     type("partial");
     type("dying", {{"retry_policy", quick(1)}});
     type("late", {{"timeout_seconds", 1}, {"retry_policy", "none"}});
@@ -99,6 +123,15 @@ void tour(Hubs& hubs, const Peer& peer) {
     type("gone");
     hubs.ask("POST", "/v1/workflow-types/good/rotate-signing-secret");
     hubs.ask("DELETE", "/v1/workflow-types/gone");
+
+    // Of two one is shed once there is room for one; then it is asked for anew.
+    type("bounded", {{"enabled", false}, {"queue_soft_limit", 2}, {"queue_hard_limit", 2}});
+    const auto shed = hubs.enqueue("bounded", {{"priority", 1}});
+    hubs.enqueue("bounded");
+    type("bounded", {{"enabled", false}, {"queue_soft_limit", 1}, {"queue_hard_limit", 1}});
+    end_of(hubs, shed);
+    type("bounded");
+    hubs.ask("POST", "/v1/executions/" + shed + "/replay");
 
     const auto tripped = hubs.ask("GET", "/v1/workflow-types/tripped").json();
     std::string probe;
@@ -115,7 +148,7 @@ void tour(Hubs& hubs, const Peer& peer) {
     const auto dying = hubs.enqueue("dying");
     const auto doomed = hubs.enqueue("dying");
     const auto closed = hubs.enqueue("closed");
-    hubs.enqueue("good");
+    const auto first = hubs.enqueue("good");
     hubs.enqueue("good", {{"priority", 90}});
     for (int i = 0; i < 4; ++i) hubs.enqueue("whole");
     hubs.enqueue("busy");
@@ -128,11 +161,19 @@ void tour(Hubs& hubs, const Peer& peer) {
     hubs.ask("POST", "/v1/pause", {{"workflow_type", "busy"}, {"reason", "campaign"}});
     const auto paused = hubs.enqueue("busy");
     hubs.ask("PATCH", "/v1/executions/" + paused, {{"priority", 70}});
+    hubs.enqueue("busy", {{"priority", 90}});
     for (const auto* page : {"/v1/executions?status=queued", "/v1/queue", "/v1/state", "/v1/nodes", "/v1/pauses",
-                             "/v1/workflow-types", "/v1/providers", "/metrics"})
+                             "/v1/workflow-types", "/v1/providers", "/v1/fairness", "/metrics"})
         hubs.ask("GET", page);
+    hubs.ask("GET", "/v1/executions/" + paused + "/explain");
+    const auto view = hubs.ask("GET", "/v1/executions/" + paused).json();
+    if (view.is_object()) hubs.ask("GET", "/v1/executions/" + paused + "/explain?at=" + view.value("created_at", ""));
     hubs.ask("POST", "/v1/executions/" + paused + "/cancel", Json::object());
     hubs.ask("POST", "/v1/resume", {{"workflow_type", "busy"}});
+    hubs.ask("POST", "/v1/pause", {{"provider", "metered"}});
+    hubs.ask("POST", "/v1/resume", {{"provider", "metered"}});
+    // Taken back by the hub.
+    hubs.ask("POST", "/v1/pause", {{"workflow_type", "partial"}, {"until_condition", "endpoints_healthy"}});
     hubs.ask("POST", "/v1/executions/01890000-0000-7000-8000-000000000000/cancel", Json::object());
 
     end_of(hubs, dying);
@@ -152,6 +193,22 @@ void tour(Hubs& hubs, const Peer& peer) {
     for (const auto* part : {"", "/events", "/deliveries"}) hubs.ask("GET", "/v1/executions/" + dying + part);
     hubs.ask("POST", "/v1/executions/" + closed + "/cancel", Json::object());
     if (!probe.empty()) end_of(hubs, probe);
+    hubs.ask("DELETE", "/v1/fairness");
+    hubs.ask("GET", "/v1/fairness/versions");
+    // What SQL says was spent waits for the scheduler.
+    hubs.sql("select record_resource_usage('" + first + "', 'api_call', 'metered', 1, 0.5)");
+    await_inbox(hubs);
+    // A balance that somebody has spoilt and money that nobody gave back are put right, and nothing else is wrong.
+    hubs.sql("update budget_balances set settled = settled + 1");
+    hubs.sql(
+        "insert into ledger_entries (attempt_id, movement, ordinal, budget_id, execution_id, window_start, window_end, "
+        "available, reserved, suspense, settled) select gen_random_uuid(), 'reserve', 1, budget_id, '" +
+        first + "', window_start, window_end, -7, 7, 0, 0 from budget_balances limit 1");
+    auto checked = hubs.ask("POST", "/v1/fsck", {{"repair", true}});
+    while (checked.status == 409) checked = hubs.ask("POST", "/v1/fsck", {{"repair", true}});
+    const auto found = checked.json();
+    if (found.value("found", -1) != found.value("repaired", -2)) throw std::runtime_error("fsck: " + checked.body);
+    await_inbox(hubs);
 }
 
 }

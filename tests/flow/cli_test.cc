@@ -14,6 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -48,6 +49,42 @@ class Cli : public ::testing::Test {
         });
     }
 };
+
+TEST_F(Cli, ProvidersAreListedWithTheKeysThatUseMost) {
+    answer({{"status", "completed"}, {"result_data", 1}});
+    const auto put =
+        cli({"providers", "put", "test",
+             R"({"limits": [{"name": "rpm", "of": "requests", "limit": 9, "per": "hour", "key": "/customer",
+                              "per_key": {"guaranteed": 2, "ceiling": 5}}]})"});
+    ASSERT_EQ(put.code, 0) << put.text;
+    hub.register_type("t", peer.url(), {{"call_estimates", {{{"provider", "test"}, {"calls", 1}}}}});
+    hub.await_end(hub.enqueue("t", {{"customer", "acme"}}));
+    const auto table = cli({"providers", "list", "--table"});
+    EXPECT_THAT(table.text, ContainsRegex("2 to 5 +/customer = acme +1 +0 +4"));
+    const auto shown = cli({"providers", "show", "test"}).json();
+    EXPECT_EQ(shown["limits"][0]["per_key"], (Json{{"guaranteed", 2}, {"ceiling", 5}}));
+    EXPECT_EQ(shown["use"][0]["keys"][0]["guaranteed_left"], 1);
+}
+
+TEST_F(Cli, FairnessIsPreviewedPutShownAndCleared) {
+    const auto none = cli({"fairness", "show"});
+    EXPECT_NE(none.code, 0);
+    EXPECT_THAT(none.text, HasSubstr("there is no fairness policy"));
+    hub.register_type("t", peer.url(), {{"enabled", false}});
+    hub.enqueue("t");
+    const std::string policy = R"({"measure": "starts", "reason": "their plans", "shares": [
+        {"organization_id": "default", "weight": 3, "minimum_percent": 20}]})";
+    EXPECT_THAT(cli({"fairness", "preview", policy, "--table"}).text, ContainsRegex("default +1 +100.0 %"));
+    ASSERT_EQ(cli({"fairness", "put", policy}).code, 0);
+    const auto bad =
+        cli({"fairness", "put", R"({"measure": "starts", "shares": [{"organization_id": "a", "weight": 0}]})"});
+    EXPECT_NE(bad.code, 0);
+    EXPECT_THAT(bad.text, HasSubstr("weight"));
+    EXPECT_EQ(cli({"fairness", "show", "--json"}).json()["shares"][0]["weight"], 3);
+    EXPECT_THAT(cli({"fairness", "show", "--table"}).text, HasSubstr("in starts, version 1, set by"));
+    EXPECT_EQ(cli({"fairness", "clear", "--reason", "over"}).code, 0);
+    EXPECT_EQ(cli({"fairness", "history"}).json()["versions"].size(), 2U);
+}
 
 TEST_F(Cli, EnqueueAndWaitForTheEnd) {
     answer({{"status", "completed"}, {"result_data", {{"ok", true}}}, {"metrics", {{"items_processed", 7}}}});

@@ -1,6 +1,9 @@
 // Faults at one place of one process: what the hub answers and what it does about them.
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <future>
+
 #include "tests/support/hub.h"
 
 namespace impresario::testing {
@@ -52,6 +55,34 @@ TEST(Failpoint, ACrashDuringTheCommitIsInDoubt) {
         EXPECT_EQ(planted.hub.await_end(again.json()["execution_id"])["status"], "completed");
         EXPECT_EQ(planted.hub.database.value("select count(*) from executions"), "1");
     }
+}
+
+/// R5: by then it counts as nobody's request any more, neither for a limit nor for money.
+TEST(Failpoint, WhatWasGrantedBeforeItStoodStillForTooLongIsNotSentAfterwards) {
+    const std::string quick = "[hub]\nlease_seconds = 2\nheartbeat_ms = 500\n";
+    HubFixture hub(quick);
+    Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})"}; });
+    ASSERT_EQ(hub.api("PUT", "/v1/providers/test",
+                      {{"limits", {{{"name", "rate"}, {"of", "requests"}, {"limit", 100}, {"per", "second"}}}}})
+                  .status,
+              201);
+    hub.register_type("work", peer.url(),
+                      {{"call_estimates", {{{"provider", "test"}, {"calls", 1}}}},
+                       {"timeout_seconds", 5},
+                       {"retry_policy", quick_retries(3)}});
+    hub.hub->terminate();
+    hub.start("", "sql.commit.charge_permits=done_then_stop@1");
+    ASSERT_TRUE(eventually([&] { return hub.database.value("select node is not null from scheduler") == "t"; }));
+    auto asked = std::async(std::launch::async, [&] { return hub.api("POST", "/v1/executions", Json::parse(kWork)); });
+    ASSERT_TRUE(eventually([&] { return hub.database.value("select count(*) from executions") == "1"; }));
+    HubProcess other(hub.database, hub.key_file(), quick);
+    ASSERT_TRUE(eventually(
+        [&] { return hub.database.value("select count(*) from events where type = 'execution.unknown'") == "1"; }));
+    hub.hub->signal(SIGCONT);
+    ASSERT_EQ(asked.get().status, 201);
+    ASSERT_TRUE(eventually([&] { return hub.database.value("select status from executions") == "completed"; }));
+    ASSERT_EQ(peer.count(), 1U);
+    EXPECT_EQ(peer.asked().front().json["attempt"], 2) << "the first is not known not to have been sent";
 }
 
 TEST(Failpoint, ASessionThatEndedWhileNobodyUsedItIsNoFailure) {

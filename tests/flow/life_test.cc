@@ -44,7 +44,8 @@ TEST(Life, ARowFromPsqlGoesThroughARealPeerToSettlement) {
               (Strings{"execution.queued", "execution.dispatched", "execution.accepted", "execution.completed"}));
     EXPECT_EQ(hub.database.value("select cost_usd from workflow_orchestration where execution_id = '" + id + "'"),
               "0.012300");
-    EXPECT_EQ(hub.database.value("select usage_amount from workflow_resource_usage where execution_id = '" + id + "'"),
+    EXPECT_EQ(hub.database.value("select usage_amount from workflow_resource_usage where execution_id = '" + id +
+                                 "' and resource_type = 'api_call'"),
               "2");
     const auto deliveries = hub.get("/v1/executions/" + id + "/deliveries")["deliveries"];
     ASSERT_EQ(deliveries.size(), 1U);
@@ -198,6 +199,34 @@ TEST(Life, WorkIsSharedAmongEndpointsByWeight) {
     ASSERT_TRUE(eventually([&] { return one.count() + two.count() == 40; }));
     EXPECT_GE(one.count(), 10U);
     EXPECT_GE(two.count(), 10U);
+}
+
+TEST(Life, TheHubSaysWhatIsLeftOfLimitsAndMoney) {
+    HubFixture hub;
+    Peer peer([](const Asked&) {
+        return Behaviour{
+            200,
+            R"({"status":"completed","result_data":1,"usage":[{"provider":"gemini","calls":3,"cost_usd":"0.5"}]})"};
+    });
+    auto status = hub.get("/v1/state")["resource_status"];
+    EXPECT_EQ(status["cost_budget"]["daily_limit"], nullptr);
+    EXPECT_EQ(status["api_limits"]["openai"]["remaining"], 50);
+    for (const auto& [name, limit] : {std::pair{"wide", "30"}, {"narrow", "20"}})
+        ASSERT_EQ(hub.api("PUT", std::string("/v1/budgets/") + name,
+                          {{"limit_usd", limit}, {"window", "day"}, {"reason", "a test"}})
+                      .status,
+                  201);
+    hub.register_type("paid", peer.url(),
+                      {{"call_estimates", {{{"provider", "gemini"}, {"calls", 3}, {"cost_usd", "0.4"}}}}});
+    hub.await_end(hub.enqueue("paid"));
+    hub.await_end(hub.enqueue("paid"));
+    status = hub.get("/v1/state")["resource_status"];
+    EXPECT_EQ(status["api_limits"]["gemini"]["remaining"], 54) << status;
+    EXPECT_EQ(status["api_limits"]["gemini"]["cost_today"], "1.000000") << status;
+    EXPECT_EQ(status["api_limits"]["gemini"]["reset_at"], nullptr) << status;
+    EXPECT_EQ(status["cost_budget"]["used_today"], "1.000000") << status;
+    EXPECT_EQ(status["cost_budget"]["daily_limit"], "20.000000") << status;
+    EXPECT_EQ(status["cost_budget"]["budget"], "narrow") << status;
 }
 
 TEST(Life, TheHubSaysWhatItIsDoing) {

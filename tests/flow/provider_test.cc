@@ -1,45 +1,13 @@
 // Provider limits on the running program: counted at the peer, never passed, whatever dies.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <mutex>
-
+#include "tests/support/arrivals.h"
 #include "tests/support/hub.h"
 
 namespace impresario::testing {
 namespace {
 
 using std::chrono::steady_clock;
-
-/// When requests came to the peer.
-class Arrivals {
-  public:
-    void note() {
-        const std::lock_guard lock(mutex_);
-        at_.push_back(steady_clock::now());
-    }
-    std::size_t count() const {
-        const std::lock_guard lock(mutex_);
-        return at_.size();
-    }
-    /// Most in any window that is open at its end.
-    std::size_t most_within(steady_clock::duration window) const {
-        const std::lock_guard lock(mutex_);
-        auto at = at_;
-        std::sort(at.begin(), at.end());
-        std::size_t most = 0;
-        std::size_t first = 0;
-        for (std::size_t i = 0; i < at.size(); ++i) {
-            while (at[i] - at[first] >= window) ++first;
-            most = std::max(most, i - first + 1);
-        }
-        return most;
-    }
-
-  private:
-    mutable std::mutex mutex_;
-    std::vector<steady_clock::time_point> at_;
-};
 
 Json per_second(int limit, double seconds) {
     return {{"limits", {{{"name", "rate"}, {"of", "requests"}, {"limit", limit}, {"per", seconds}}}}};

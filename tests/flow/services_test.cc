@@ -21,12 +21,13 @@ const domain::Secret kSecret("whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX");
 class Program {
   public:
     explicit Program(const std::string& name, std::vector<std::pair<std::string, std::string>> environment = {},
-                     int wanted_port = 0)
+                     int wanted_port = 0, const std::vector<std::string>& arguments = {})
         : port(wanted_port == 0 ? free_port() : wanted_port),
           log_file_((fs::temp_directory_path() / (name + "-" + std::to_string(port) + ".log")).string()) {
         platform::ProcessSettings settings;
         settings.command = {(fs::path(IMPRESARIO_BINARY).parent_path() / name).string(), "--port",
                             std::to_string(port)};
+        settings.command.insert(settings.command.end(), arguments.begin(), arguments.end());
         settings.environment = std::move(environment);
         settings.environment.emplace_back("IMPRESARIO_SERVICE_BEARER", "lane-bearer");
         settings.environment.emplace_back("IMPRESARIO_SERVICE_SIGNING_SECRETS", kSecret.reveal());
@@ -85,6 +86,35 @@ std::map<std::string, Json> run_all(const HubFixture& hub, const std::string& se
     std::map<std::string, Json> ends;
     for (const auto& [name, id] : ids) ends[name] = hub.await_end(id, 60);
     return ends;
+}
+
+TEST(Services, AProviderThatRefusesBurnsNoAttemptAndSendsItsBill) {
+    HubFixture hub;
+    Program provider("mock_provider", {}, 0, {"--name", "gemini", "--limit", "6", "--window", "2"});
+    Program service("echo-service", {{"IMPRESARIO_PROVIDER", "gemini=" + provider.url("/v1/generate")}});
+    const Json declared{{"limits", {{{"name", "rpm"}, {"of", "requests"}, {"limit", 1000}, {"per", 2}}}}};
+    ASSERT_EQ(hub.api("PUT", "/v1/providers/gemini", declared).status, 200);
+    service.register_with(hub, "paid",
+                          {{"call_estimates", {{{"provider", "gemini"}, {"calls", 1}}}}, {"retry_policy", "none"}});
+    Json batch = Json::array();
+    for (int i = 0; i < 20; ++i) batch.push_back({{"workflow_type", "paid"}, {"input", {{"n", i}}}});
+    ASSERT_EQ(hub.api("POST", "/v1/executions/batch", {{"executions", batch}}).status, 201);
+    ASSERT_TRUE(eventually(
+        [&] { return hub.database.value("select count(*) from executions where status = 'completed'") == "20"; }, 90));
+    const auto counted = request(provider.port, "GET", "/").json();
+    EXPECT_EQ(counted["answered"], 20);
+    EXPECT_EQ(hub.database.value("select max(retry_count) from executions"), "0");
+    // {"n":1} is a token, {"n":10} two, and every answer 200.
+    EXPECT_EQ(hub.database.value("select sum(usage_amount) from workflow_resource_usage where provider = 'gemini' and "
+                                 "resource_type = 'tokens'"),
+              "4030");
+    EXPECT_EQ(hub.database.value(
+                  "select count(*) > 0 from workflow_resource_usage where provider = 'gemini' and cost_usd > 0"),
+              "t");
+    // Without a provider nothing is asked and nothing billed.
+    Program plain("echo-service");
+    plain.register_with(hub, "plain");
+    EXPECT_TRUE(hub.await_end(hub.enqueue("plain"))["metrics"]["cost_usd"].is_null());
 }
 
 TEST(Services, ContentPipelineDraftsEverySample) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 
 namespace impresario::orchestrator {
 namespace {
@@ -107,6 +108,22 @@ TEST(Board, WhatBecomesDueDuringAReadingIsNotForgotten) {
     board.observe(row);
     board.end_due_reading(kStart + seconds{35});
     EXPECT_EQ(board.next_due(), kStart + seconds{35});
+}
+
+/// A callback comes while a new scheduler still reads its tables.
+TEST(Board, WhatIsLearntWhileEstimatesAreReadIsKept) {
+    Operations operations;
+    Board board(operations, [] { return domain::TimePoint{}; });
+    const auto known = [&board] {
+        std::set<domain::Lane> lanes;
+        for (const auto changed = board.take_changed_estimates(); const auto& [lane, estimates] : changed)
+            lanes.insert(lane);
+        return lanes;
+    };
+    board.learn(kLane, 0, {domain::MicroUsd{5}, std::nullopt, seconds{1}});
+    board.set_estimates({});
+    EXPECT_EQ(known(), std::set{kLane});
+    EXPECT_TRUE(known().empty());
 }
 
 TEST(Board, ADeadlineThatWasSparedStaysSoWhateverElseTheRowSays) {
@@ -399,6 +416,142 @@ TEST(Board, HoldsWhatTheNewestReadingsSayInWhateverOrderTheyCome) {
         for (const auto& [key, waits] : queued_by_key)
             EXPECT_EQ(noted[key], std::max(0, waits - std::max(0, 2 - by_key[key]))) << "seed " << seed << " " << key;
     }
+}
+
+/// A lane that calls a provider which limits each customer.
+struct Customers {
+    static constexpr int kMost = 100;
+    Operations operations;
+    TimePoint now = kStart + seconds{20000};
+    Board board{operations, [this] { return now; }};
+    int made = 0;
+
+    explicit Customers(std::int64_t limit, std::int64_t guaranteed, std::int64_t ceiling) {
+        auto all = std::make_shared<subworkflows::Catalogue>();
+        for (const auto* name : {"keyed", "other"}) {
+            subworkflows::WorkflowType type;
+            type.lane = {"default", name};
+            type.max_wait = std::chrono::hours{100};
+            type.needs = {{"gemini", 1}};
+            subworkflows::Endpoint endpoint;
+            endpoint.id.value[0] = static_cast<std::uint8_t>(name[0]);
+            endpoint.max_in_flight = 1000;
+            type.endpoints = {endpoint};
+            all->types[type.lane] = type;
+        }
+        board.set_catalogue(all);
+        resource_manager::ProviderLimit rpm{"rpm", resource_manager::Measure::requests, limit};
+        rpm.key = "/customer";
+        rpm.guaranteed = guaranteed;
+        rpm.ceiling = ceiling;
+        board.set_providers({{"gemini", {rpm}}}, {});
+    }
+    domain::ExecutionId wait(const std::string& customer, const std::string& type = "keyed") {
+        Execution row = waiting(++made);
+        row.lane.workflow_type = type;
+        row.limit_keys = "/customer\t" + customer;
+        board.observe(row);
+        return row.id;
+    }
+    /// As the hub does, until nothing more goes: an endpoint takes a few at a time. What is granted ends at once.
+    std::vector<domain::ExecutionId> turns() {
+        std::vector<domain::ExecutionId> ids;
+        for (bool any = true; any;) {
+            auto planned = plan(board.plan_input(kMost), now);
+            any = !planned.grants.empty();
+            board.behind_keys(planned);
+            for (const auto& grant : planned.grants) {
+                ids.push_back(grant.execution);
+                Execution row;
+                row.id = grant.execution;
+                row.lane = grant.lane;
+                row.limit_keys = grant.demand.limit_keys;
+                row.last_seq = 2;
+                row.status = Status::completed;
+                row.attempt = domain::LiveAttempt{};
+                board.charge(row, grant.demand);
+                row.attempt.reset();
+                board.observe(row);
+            }
+            next_opening = planned.next_opening;
+        }
+        return ids;
+    }
+    std::size_t shown() const { return board.order(kLane)->shown(); }
+    std::optional<TimePoint> next_opening;
+};
+
+TEST(BoardKeys, BehindAClosedKeyNothingIsLookedAt) {
+    Customers customers(1000, 0, 3);
+    std::vector<domain::ExecutionId> flood;
+    for (int i = 0; i < 5000; ++i) flood.push_back(customers.wait("flood"));
+    EXPECT_EQ(customers.turns(), std::vector(flood.begin(), flood.begin() + 3));
+    EXPECT_TRUE(customers.turns().empty());
+    EXPECT_EQ(customers.shown(), 0U) << "however many wait";
+    ASSERT_TRUE(customers.next_opening);
+    EXPECT_LE(*customers.next_opening, customers.now + seconds{1}) << "then it is written down";
+    const auto other = customers.wait("other");
+    EXPECT_EQ(customers.turns(), std::vector{other}) << "nor is the lane closed";
+    EXPECT_TRUE(customers.board.gate_notes(10000).empty()) << "not what closes for a moment";
+
+    customers.now += seconds{2};
+    EXPECT_TRUE(customers.turns().empty());
+    const auto notes = customers.board.gate_notes(10000);
+    ASSERT_EQ(notes.size(), 4997U);
+    ASSERT_TRUE(notes.front().gate);
+    EXPECT_EQ(notes.front().gate->kind, domain::GateKind::key_limit);
+    EXPECT_EQ(customers.next_opening, notes.front().gate->opens_at);
+
+    customers.now = *customers.next_opening;
+    EXPECT_EQ(customers.turns(), std::vector(flood.begin() + 3, flood.begin() + 6));
+}
+
+TEST(BoardKeys, WhatIsGuaranteedIsKeptForWhoWaitsInAnyLane) {
+    Customers customers(10, 4, 10);
+    for (int i = 0; i < 50; ++i) customers.wait("flood");
+    for (int i = 0; i < 6; ++i) customers.wait("small", "other");
+    const auto count = [&](const std::vector<domain::ExecutionId>& ids, int from, int to) {
+        return std::count_if(ids.begin(), ids.end(), [&](const domain::ExecutionId& id) {
+            const int n = id.value[14] * 256 + id.value[15];
+            return n >= from && n <= to;
+        });
+    };
+    const auto granted = customers.turns();
+    EXPECT_EQ(count(granted, 1, 50), 6);
+    EXPECT_EQ(count(granted, 51, 56), 4);
+    customers.now += seconds{120};
+    EXPECT_EQ(count(customers.turns(), 51, 56), 2);
+    customers.turns();
+    customers.now += seconds{120};
+    EXPECT_EQ(customers.turns().size(), 10U) << "nothing is kept for who has nothing waiting";
+
+    // Nor for who waits for something else.
+    for (int i = 0; i < 6; ++i) customers.wait("small", "other");
+    auto all = std::make_shared<subworkflows::Catalogue>(*customers.board.catalogue());
+    all->types.at({"default", "other"}).enabled = false;
+    customers.board.set_catalogue(all);
+    customers.now += seconds{120};
+    EXPECT_EQ(customers.turns().size(), 10U);
+}
+
+// A key that was closed opens with the limits that are set anew, and what was enqueued before there was a key counts
+// for those without one.
+TEST(BoardKeys, FollowTheDefinitions) {
+    Customers customers(10, 0, 1);
+    customers.wait("a");
+    const auto second = customers.wait("a");
+    EXPECT_EQ(customers.turns().size(), 1U);
+    EXPECT_TRUE(customers.turns().empty());
+    resource_manager::ProviderLimit rpm{"rpm", resource_manager::Measure::requests, 10};
+    customers.board.set_providers({{"gemini", {rpm}}}, {});
+    EXPECT_EQ(customers.turns(), std::vector{second}) << "no limit has a key any more";
+    customers.wait("a");
+    customers.wait("b");
+    rpm.key = "/domain";
+    rpm.ceiling = 1;
+    customers.board.set_providers({{"gemini", {rpm}}}, {});
+    EXPECT_EQ(customers.turns().size(), 1U);
+    EXPECT_TRUE(customers.turns().empty()) << "neither says a domain: they share an account";
 }
 
 }

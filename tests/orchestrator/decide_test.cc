@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "orchestrator/provider_news.h"
 #include "platform/callback_json.h"
 #include "platform/json_text.h"
 
@@ -933,6 +934,91 @@ TEST(Fingerprint, IsTheSameForTheSameKindOfError) {
     EXPECT_EQ(of("id 018f3c1e-7b2a-7def-8123-456789abcdef gone"), of("id 018f3c1e-7b2a-7def-8123-456789abcde0 gone"));
     EXPECT_NE(of("user not found"), of("user not allowed"));
     EXPECT_EQ(of("x").size(), 16U);
+}
+
+TEST(Decide, ARefusalAccusesTheProviderThatIsKnownToBeMeant) {
+    const auto accused = [](std::vector<domain::Need> needs, const std::string& answer) -> std::string {
+        Story story;
+        story.type.needs = std::move(needs);
+        story.grant();
+        DeliveryReported reported;
+        reported.attempt = story.row.attempt->id;
+        reported.fence = story.row.attempt->fence;
+        reported.outcome = webhooks::Overload{"status 429", seconds{7}};
+        reported.record.answer = answer;
+        const auto decision = story.happen(std::move(reported));
+        EXPECT_EQ(story.row.retry_count, 0);
+        if (decision.providers.empty()) return "";
+        EXPECT_EQ(decision.providers.size(), 1U);
+        EXPECT_EQ(decision.providers[0].retry_after, seconds{7});
+        const auto told = provider_news_in(story.events.back().payload);
+        EXPECT_EQ(told.size(), 1U) << "another node's scheduler hears it too";
+        return told.at(0).provider + " " + std::to_string(told.at(0).requests);
+    };
+    const domain::Need one{"gemini", 3, 0, 0, {}};
+    const domain::Need two{"openai", 1, 0, 0, {}};
+    EXPECT_EQ(accused({one}, "busy"), "gemini 3");
+    EXPECT_EQ(accused({one, two}, "busy"), "");
+    EXPECT_EQ(accused({}, "busy"), "");
+    EXPECT_EQ(accused({one, two}, R"({"provider":"openai"})"), "openai 1");
+    EXPECT_EQ(accused({one}, R"({"provider":"other"})"), "other 0");
+    EXPECT_EQ(accused({one}, R"({"provider":null})"), "");
+    EXPECT_EQ(accused({one}, R"({"provider":{}})"), "");
+}
+
+TEST(Decide, WhatACallbackSaysOfProvidersIsToldOnce) {
+    Story story;
+    story.type.needs = {{"a", 2, 0, 0, {}}};
+    story.grant();
+    const std::string beat =
+        R"({"status":"running","usage":[{"provider":"a","api_calls":1,"remaining":5,"reset_at":"2999-01-01T00:00:00Z"}]})";
+    auto decision = story.call_back(beat);
+    ASSERT_EQ(decision.providers.size(), 1U);
+    EXPECT_EQ(decision.providers[0].remaining, 5);
+    EXPECT_EQ(decision.providers[0].of, resource_manager::Measure::requests);
+    EXPECT_FALSE(decision.providers[0].retry_after);
+    const std::string end =
+        R"({"status":"completed","usage":[{"provider":"a","tokens":9,"remaining":100},{"provider":"b","retry_after_seconds":2}]})";
+    decision = story.call_back(end);
+    ASSERT_EQ(decision.providers.size(), 2U);
+    EXPECT_EQ(decision.providers[0].of, resource_manager::Measure::tokens);
+    EXPECT_TRUE(decision.providers[1].was_taken);
+    const auto told = provider_news_in(story.events.back().payload);
+    ASSERT_EQ(told.size(), 2U);
+    EXPECT_EQ(told[1].retry_after, seconds{2});
+    EXPECT_EQ(told[0].began, story.closed.back().attempt.granted_at);
+    EXPECT_TRUE(story.call_back(end).providers.empty()) << "the same again is old";
+    EXPECT_EQ(
+        story.call_back(R"({"status":"failed","usage":[{"provider":"b","retry_after_seconds":2}]})").providers.size(),
+        1U)
+        << "refused it may be, but true";
+}
+
+TEST(Decide, AnAttemptThatItsProviderRefusedIsNotBurnt) {
+    Story story;
+    story.row.max_retries = 1;
+    const std::string busy =
+        R"({"status":"failed","usage":[{"provider":"a","retry_after_seconds":90}],"error_data":{"n":)";
+    for (int n = 1; n <= 100; ++n) {
+        ASSERT_TRUE(story.grant());
+        story.call_back(busy + std::to_string(n) + "}}");
+        ASSERT_EQ(story.row.status, Status::retrying);
+        ASSERT_EQ(story.row.retry_count, 0);
+        ASSERT_EQ(story.row.due_at, story.now + seconds{90});
+        ASSERT_EQ(story.row.reason, "throttled");
+        story.now = *story.row.due_at;
+        story.happen(BecameDue{});
+    }
+    // It gets nowhere: from now on it counts.
+    ASSERT_TRUE(story.grant());
+    story.call_back(busy + "0}}");
+    EXPECT_EQ(story.row.retry_count, 1);
+
+    Story hopeless;
+    hopeless.grant();
+    hopeless.call_back(
+        R"({"status":"failed","usage":[{"provider":"a","retry_after_seconds":90}],"error_data":{"retry_recommended":false}})");
+    EXPECT_EQ(hopeless.row.status, Status::failed);
 }
 
 }

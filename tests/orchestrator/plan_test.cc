@@ -166,5 +166,87 @@ TEST(Plan, AgreesWithTheDefinition) {
     }
 }
 
+TEST(Plan, AProviderThatHasRefusedIsTriedByWhatAsksLeastOfIt) {
+    using resource_manager::ProviderWeather;
+    ProviderWeather weather(std::chrono::minutes{1}, std::nullopt);
+    resource_manager::ProviderNews refusal;
+    refusal.retry_after = std::chrono::seconds{30};
+    weather.hear(refusal, kNow - std::chrono::seconds{30});
+    std::map<Lane, Order> orders;
+    orders[kA].insert(entry(1, 90));
+    orders[kB].insert(entry(2, 10));
+    const auto planned = [&](domain::TimePoint now, bool cheap_is_paused = false) {
+        PlanInput input;
+        const auto cooling = input.admission.add(resource_manager::ProviderCooling{"p", &weather, 0, std::nullopt});
+        const auto free = input.admission.add(endpoints(100));
+        LaneView a{kA, &orders[kA]};
+        a.prices = resource_manager::PriceList({{"p", 5, 0, 0, {}}});
+        LaneView b{kB, &orders[kB]};
+        b.prices = resource_manager::PriceList({{"p", 1, 0, 0, {}}});
+        a.limiters = b.limiters = {cooling, free};
+        if (cheap_is_paused)
+            b.limiters.insert(b.limiters.begin(),
+                              input.admission.add(resource_manager::Pause{"b", "test", "", std::nullopt}));
+        input.lanes = {a, b};
+        return plan(std::move(input), now);
+    };
+    const auto cools = planned(kNow - std::chrono::seconds{1});
+    EXPECT_TRUE(cools.grants.empty());
+    EXPECT_TRUE(cools.gates.at(kA)->cooling);
+    EXPECT_EQ(cools.next_opening, kNow);
+
+    const auto probed = planned(kNow);
+    EXPECT_EQ(ids(probed), std::vector{id_of(2)}) << "one alone, and not the best of all";
+    EXPECT_EQ(probed.gates.at(kA)->kind, domain::GateKind::provider);
+    EXPECT_FALSE(probed.gates.at(kA)->cooling);
+    EXPECT_EQ(ids(planned(kNow, true)), std::vector{id_of(1)}) << "a closed gate never delays what is ready (P6)";
+    EXPECT_EQ(ids(planned(kNow + ProviderWeather::kCheapestFirst)), std::vector{id_of(1)});
+
+    weather.charge({"p", 1, 0, 0, {}}, kNow);
+    EXPECT_TRUE(planned(kNow).grants.empty()) << "its answer is waited for";
+}
+
+TEST(Plan, WhatOneInputNeedsIsTakenTogetherOrNotAtAll) {
+    using namespace resource_manager;
+    ProviderLimit requests{"calls", Measure::requests, 12};
+    ProviderLimit tokens{"tokens", Measure::tokens, 1000};
+    const auto grants = [&](const std::string& first, const std::string& second) {
+        Meter calls_meter(requests);
+        Meter tokens_meter(tokens);
+        std::map<Lane, Order> orders;
+        auto a = entry(1, 90);
+        a.need_amounts = first;
+        auto b = entry(2, 50);
+        b.need_amounts = second;
+        orders[kA].insert(a);
+        orders[kB].insert(b);
+        PlanInput input;
+        const auto shared = {input.admission.add(ProviderRate{"p", &calls_meter}),
+                             input.admission.add(ProviderRate{"p", &tokens_meter}),
+                             input.admission.add(endpoints(100))};
+        for (auto& [lane, order] : orders) {
+            LaneView view{lane, &order};
+            view.prices = PriceList({{"p", 1, 1, 0, {}}});
+            view.limiters = shared;
+            input.lanes.push_back(view);
+        }
+        return plan(std::move(input), kNow);
+    };
+    const auto both = std::vector{id_of(1), id_of(2)};
+    EXPECT_EQ(ids(grants("", "")), both);
+    const auto planned = grants("9 calls p\n1000 tokens p", "3 calls p\n0 tokens p");
+    EXPECT_EQ(ids(planned), both);
+    EXPECT_EQ(planned.grants[0].demand.needs[0].calls, 9);
+    EXPECT_EQ(planned.grants[0].demand.needs[0].tokens, 1000);
+    EXPECT_EQ(planned.grants[1].demand.needs[0].calls, 3);
+    const auto one = grants("9 calls p", "4 calls p");
+    EXPECT_EQ(ids(one), std::vector{id_of(1)});
+    EXPECT_EQ(one.gates.at(kB)->numbers[0], (std::pair<std::string, std::string>{"asks", "4"}));
+    EXPECT_EQ(one.gates.at(kB)->numbers[1], (std::pair<std::string, std::string>{"used", "9"}));
+    // Its calls would fit, its tokens do not: nothing is taken of either, so the other goes.
+    EXPECT_EQ(ids(grants("12 calls p\n1001 tokens p", "12 calls p\n1000 tokens p")), std::vector{id_of(2)});
+    EXPECT_TRUE(grants("13 calls p", "13 calls p").grants.empty());
+}
+
 }
 }

@@ -3,6 +3,8 @@
 
 #include "domain/execution.h"
 #include "orchestrator/decide.h"
+#include "subworkflows/needs_json.h"
+#include "subworkflows/workflow_type_json.h"
 #include "tests/support/database.h"
 
 namespace impresario {
@@ -272,6 +274,45 @@ TEST_F(SqlApi, AConcurrencyKeyIsReadByPointer) {
     db_.run("update workflow_types set concurrency_key = '/customer/a~1b' where name = 'seo_monitor'");
     const auto id = db_.value("select enqueue_workflow_task('seo_monitor', 50, '{\"customer\": {\"a/b\": \"acme\"}}')");
     EXPECT_EQ(db_.value("select concurrency_key from executions where execution_id = '" + id + "'"), "acme");
+}
+
+TEST_F(SqlApi, WhatAnInputNeedsIsTakenAsTheHubTakesIt) {
+    const auto type = subworkflows::parse_workflow_type(
+        R"({"call_estimates":[{"provider":"p","calls":{"from":"/input_data/a~1b","times":"1.5"},"tokens":{"from":"/t/1","otherwise":40}},
+            {"provider":"q","cost_usd":{"from":"/c","times":"0.000003","otherwise":"0.5"},"items":4}]})",
+        {"default", "seo_monitor"}, nullptr);
+    ASSERT_TRUE(type);
+    const auto estimates = subworkflows::call_estimates_json({type->needs, type->from_input});
+    for (const std::string input :
+         {R"({"a/b":[1,2,3]})", R"({"a/b":0.0000001,"t":[1,7]})", R"({"a/b":1e3,"t":{"1":9},"c":1e9})",
+          R"({"a/b":0,"t":[1],"c":[]})", R"({"a/b":666666666.6,"t":[0,[1,2]],"c":"x"})", R"({"a/b":-0})",
+          R"({"a/b":666666667})", R"({"a/b":-0.5})", R"({"a/b":"3"})", R"({"a/b":1e13})", "{}", "[]", "null",
+          R"({"a/b":1,"t":[1,-1]})", R"({"a/b":1,"t":null,"c":-0.0000001})", R"({"a/b":1,"c":333333333333.333334})",
+          R"({"a/b":1,"c":0.1})"}) {
+        const auto here = subworkflows::need_amounts(type->from_input, input);
+        if (here) {
+            EXPECT_EQ(db_.value("select needs_of_input('" + input + "', '" + estimates + "')"),
+                      domain::need_amounts_text(*here))
+                << input;
+        } else {
+            EXPECT_THROW(db_.value("select needs_of_input('" + input + "', '" + estimates + "')"), StatementRefused)
+                << input << " " << here.error().what;
+        }
+    }
+    // It is asked of what is to run, and not of history.
+    db_.run("update workflow_types set call_estimates = '" + estimates + "' where name = 'seo_monitor'");
+    EXPECT_THROW(enqueue(), StatementRefused);
+    const auto insert = [&](const std::string& status, const std::string& input) {
+        db_.run("insert into workflow_orchestration (workflow_type, status, input_data) values ('seo_monitor', '" +
+                status + "', '" + input + "')");
+    };
+    EXPECT_THROW(insert("queued", "{}"), StatementRefused);
+    insert("completed", "{}");
+    insert("queued", R"({"a/b":2})");
+    EXPECT_EQ(db_.value("select string_agg(coalesce(need_amounts, 'none'), ';' order by status) from executions"),
+              "none;3 calls p\n40 tokens p\n500000 cost_usd q");
+    EXPECT_EQ(db_.value("select coalesce(needs_of_input('{}', '[{\"provider\": \"p\", \"calls\": 3}]'), 'null')"),
+              "null");
 }
 
 TEST_F(SqlApi, MigrationsGoDownAndUpAgain) {

@@ -51,28 +51,70 @@ TEST_P(CallbackFaults, NameTheField) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, CallbackFaults,
-    ::testing::Values(
-        Wrong{"", 400, ""}, Wrong{"{", 400, ""}, Wrong{"[]", 422, ""}, Wrong{"{}", 422, "/status"},
-        Wrong{R"({"status":"done"})", 422, "/status"},
-        Wrong{"{\"status\":\"completed\",\"result_data\":\"\xff\xfe\"}", 400, "/result_data"},
-        Wrong{R"({"status":"completed","execution_id":"x"})", 422, "/execution_id"},
-        Wrong{R"({"status":"completed","metrics":{"cost_usd":-1}})", 422, "/metrics/cost_usd"},
-        Wrong{R"({"status":"completed","metrics":{"cost_usd":"NaN"}})", 422, "/metrics/cost_usd"},
-        Wrong{R"({"status":"completed","metrics":{"cost_usd":1e308}})", 422, "/metrics/cost_usd"},
-        Wrong{R"({"status":"completed","metrics":{"cost_usd":1000000000000}})", 422, "/metrics/cost_usd"},
-        Wrong{R"({"status":"completed","usage":[{"provider":"a","cost_usd":999999999999},
+    ::testing::Values(Wrong{"", 400, ""}, Wrong{"{", 400, ""}, Wrong{"[]", 422, ""}, Wrong{"{}", 422, "/status"},
+                      Wrong{R"({"status":"done"})", 422, "/status"},
+                      Wrong{"{\"status\":\"completed\",\"result_data\":\"\xff\xfe\"}", 400, "/result_data"},
+                      Wrong{R"({"status":"completed","execution_id":"x"})", 422, "/execution_id"},
+                      Wrong{R"({"status":"completed","metrics":{"cost_usd":-1}})", 422, "/metrics/cost_usd"},
+                      Wrong{R"({"status":"completed","metrics":{"cost_usd":"NaN"}})", 422, "/metrics/cost_usd"},
+                      Wrong{R"({"status":"completed","metrics":{"cost_usd":1e308}})", 422, "/metrics/cost_usd"},
+                      Wrong{R"({"status":"completed","metrics":{"cost_usd":1000000000000}})", 422, "/metrics/cost_usd"},
+                      Wrong{R"({"status":"completed","usage":[{"provider":"a","cost_usd":999999999999},
                             {"provider":"b","cost_usd":1}]})",
-              422, "/usage"},
-        Wrong{R"({"status":"completed","usage":[{"provider":"a","tokens":9223372036854775807}]})", 422,
-              "/usage/0/tokens"},
-        Wrong{R"({"status":"completed","usage":[{"provider":"a","reset_at":"infinity"}]})", 422, "/usage/0/reset_at"},
-        Wrong{R"({"status":"completed","metrics":{"items_processed":-5}})", 422, "/metrics/items_processed"},
-        Wrong{R"({"status":"completed","metrics":[]})", 422, "/metrics"},
-        Wrong{R"({"status":"completed","usage":[{}]})", 422, "/usage/0/provider"},
-        Wrong{R"({"status":"partial"})", 422, "/items"}, Wrong{R"({"status":"partial","items":[]})", 422, "/items"},
-        Wrong{R"({"status":"partial","items":[{"key":"a","status":"maybe"}]})", 422, "/items/0/status"},
-        Wrong{R"({"status":"failed","error_data":{"retry_after_seconds":-3}})", 422,
-              "/error_data/retry_after_seconds"}));
+                            422, "/usage"},
+                      Wrong{R"({"status":"completed","usage":[{"provider":"a","tokens":9223372036854775807}]})", 422,
+                            "/usage/0/tokens"},
+                      Wrong{R"({"status":"completed","metrics":{"items_processed":-5}})", 422,
+                            "/metrics/items_processed"},
+                      Wrong{R"({"status":"completed","metrics":[]})", 422, "/metrics"},
+                      Wrong{R"({"status":"completed","usage":[{}]})", 422, "/usage/0/provider"},
+                      Wrong{R"({"status":"partial"})", 422, "/items"},
+                      Wrong{R"({"status":"partial","items":[]})", 422, "/items"},
+                      Wrong{R"({"status":"partial","items":[{"key":"a","status":"maybe"}]})", 422, "/items/0/status"},
+                      Wrong{R"({"status":"failed","error_data":{"retry_after_seconds":-3}})", 422,
+                            "/error_data/retry_after_seconds"}));
+
+TEST(CallbackJson, WhatOnlyTeachesTheLimiterLosesNoResult) {
+    const auto usage = [](const std::string& members) {
+        const auto callback = parse_callback(R"({"status":"completed","usage":[{"provider":"a",)" + members + "}]}");
+        EXPECT_TRUE(callback) << members;
+        return callback ? callback->usage.at(0) : domain::Usage{};
+    };
+    EXPECT_EQ(usage(R"("remaining":-5)").remaining, 0);
+    EXPECT_EQ(usage(R"("remaining":2.9)").remaining, 2);
+    for (const auto* nothing : {"1e300", "1e999", "\"many\"", "null", "[1]", "9223372036854775808"})
+        EXPECT_FALSE(usage(std::string("\"remaining\":") + nothing).remaining) << nothing;
+    for (const auto* nothing : {"\"infinity\"", "\"soon\"", "17", "null", "\"2026-02-30T00:00:00Z\""})
+        EXPECT_FALSE(usage(std::string("\"reset_at\":") + nothing).reset_at) << nothing;
+    EXPECT_TRUE(usage(R"("reset_at":"1999-01-01T00:00:00Z")").reset_at);
+    EXPECT_EQ(usage(R"("retry_after_seconds":1e9)").retry_after, std::chrono::hours{24});
+    for (const auto* nothing : {"-1", "0", "1e999", "\"NaN\"", "null", "{}"})
+        EXPECT_FALSE(usage(std::string("\"retry_after_seconds\":") + nothing).retry_after) << nothing;
+}
+
+TEST(CallbackJson, UsageGoesThereAndBack) {
+    domain::Callback callback;
+    domain::Usage used;
+    used.provider = "gemini";
+    used.api_calls = 3;
+    used.tokens = 120;
+    used.cost = domain::MicroUsd{1250};
+    used.remaining = 7;
+    used.reset_at = domain::parse_time("2026-11-27T00:00:00Z");
+    used.retry_after = std::chrono::milliseconds{1500};
+    callback.usage = {used};
+    const auto read = parse_callback(callback_json(callback));
+    ASSERT_TRUE(read) << read.error().what;
+    ASSERT_EQ(read->usage.size(), 1U);
+    const auto& back = read->usage[0];
+    EXPECT_EQ(back.provider, used.provider);
+    EXPECT_EQ(back.api_calls, used.api_calls);
+    EXPECT_EQ(back.tokens, used.tokens);
+    EXPECT_EQ(back.cost, used.cost);
+    EXPECT_EQ(back.remaining, used.remaining);
+    EXPECT_EQ(back.reset_at, used.reset_at);
+    EXPECT_EQ(back.retry_after, used.retry_after);
+}
 
 TEST(CallbackJson, AFailureReportCanAlwaysBeStored) {
     const auto callback =

@@ -326,5 +326,190 @@ TEST(Order, StartsWhileRowsArriveAndLosesNothing) {
     }
 }
 
+/// What is held is left out, hides nobody behind a key, and comes back where it belongs.
+TEST(Order, WhatIsHeldWaitsApart) {
+    for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+        std::mt19937 dice(seed);
+        Order order;
+        std::map<ExecutionId, Entry> all;
+        std::array<domain::BatchId, 3> batches;
+        for (std::size_t i = 0; i < batches.size(); ++i) batches[i].value[15] = static_cast<std::uint8_t>(i + 1);
+        std::map<domain::BatchId, int> held;
+        int below = 0;
+        const auto slots = [](const std::string&) { return 1; };
+        for (std::uint32_t step = 0; step < 300; ++step) {
+            switch (dice() % 6) {
+                case 0:
+                case 1:
+                case 2: {
+                    auto entry = random_entry(dice, dice() % 60);
+                    if (dice() % 2) entry.batch = batches[dice() % 3];
+                    if (dice() % 3 == 0) entry.key = std::string(1, static_cast<char>('a' + dice() % 3));
+                    order.insert(entry, 1);
+                    all[entry.id] = entry;
+                    break;
+                }
+                case 3: {
+                    const auto id = id_of(dice() % 60);
+                    EXPECT_EQ(order.erase(id), all.erase(id) == 1);
+                    break;
+                }
+                case 4: {
+                    const auto& batch = batches[dice() % 3];
+                    held[batch] = dice() % 2 ? Order::kAll : static_cast<int>(dice() % 101);
+                    if (dice() % 3 == 0) held[batch] = 0;
+                    order.hold_below(batch, held[batch], slots);
+                    break;
+                }
+                default:
+                    below = dice() % 2 ? 0 : static_cast<int>(dice() % 101);
+                    order.hold_below(below, slots);
+            }
+            std::vector<Entry> free;
+            for (const auto& [id, entry] : all) {
+                const bool out = entry.priority < below || (entry.batch && entry.priority < held[*entry.batch]);
+                ASSERT_EQ(order.holds(id), out);
+                if (!out) free.push_back(entry);
+            }
+            // Of each key the first that comes is the one there is a slot for.
+            std::map<ExecutionId, std::string> key_of;
+            for (const auto& entry : free) key_of[entry.id] = entry.key;
+            const auto first_of_keys = [&](const std::vector<ExecutionId>& ids) {
+                std::set<std::string> seen;
+                std::vector<ExecutionId> first;
+                for (const auto& id : ids)
+                    if (key_of.at(id).empty() || seen.insert(key_of.at(id)).second) first.push_back(id);
+                return first;
+            };
+            ASSERT_EQ(first_of_keys(walk(order, kNow)), first_of_keys(naive(free, kNow))) << "seed " << seed;
+            ASSERT_EQ(order.size(), all.size());
+        }
+    }
+}
+
+TEST(Order, KeepsWhatInputsSayOnce) {
+    Order order(2);
+    const auto says = [&](std::uint32_t n, const std::string& what, const std::string& key = "") {
+        Entry entry{id_of(n), 50, kNow + std::chrono::seconds{n}, kNow, key, 0, false};
+        entry.need_amounts = what;
+        return entry;
+    };
+    order.insert(says(1, "12 calls p"), 0);
+    order.insert(says(2, "12 calls p"), 0);
+    Cursor cursor(order, kNow, hours{4});
+    const auto* first = cursor.head()->need_amounts;
+    ASSERT_NE(first, nullptr);
+    EXPECT_EQ(*first, "12 calls p");
+    cursor.advance();
+    EXPECT_EQ(cursor.head()->need_amounts, first);
+    // One that goes, is cut off by the window, or comes back held, leaves the others theirs.
+    order.insert(says(3, "3 calls p"), 0);
+    order.erase(id_of(1));
+    order.hold_below(60, [](const std::string&) { return 0; });
+    order.hold_below(0, [](const std::string&) { return 0; });
+    EXPECT_EQ(*Cursor(order, kNow, hours{4}).head()->need_amounts, "12 calls p");
+    order.insert(says(2, ""), 0);
+    EXPECT_EQ(Cursor(order, kNow, hours{4}).head()->need_amounts, nullptr);
+}
+
+// Random groups, opened and closed, against the rule: what waits in an open one is there as if there were none.
+TEST(Order, ByLimitsShowsWhatIsOpenInExactOrder) {
+    const auto no_keys = [](const std::string&) { return 0; };
+    for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+        std::mt19937 dice(seed);
+        Order order;
+        // Some were there before a limit had a key.
+        if (seed % 2 == 0) order.keep_by_limits(true, no_keys);
+        std::map<std::string, bool> open;
+        std::vector<Entry> entries;
+        for (std::uint32_t n = 0; n < 150; ++n) {
+            auto entry = random_entry(dice, n);
+            if (dice() % 5 != 0) entry.limit_keys = "/k\tk" + std::to_string(dice() % 4);
+            entries.push_back(entry);
+            order.insert(entry);
+            if (n == 60) order.keep_by_limits(true, no_keys);
+            if (dice() % 7 == 0 && order.by_limits()) {
+                const auto& group = entries[dice() % entries.size()].limit_keys;
+                open[group] = dice() % 3 != 0;
+                order.show({"", group}, open[group] ? Order::kShownOfGroup : 0, Order::Noting::parked);
+                open[group] = open[group] && order.has(Order::Group{"", group});
+            }
+            if (dice() % 9 == 0) {
+                const auto at = dice() % entries.size();
+                order.erase(entries[at].id);
+                const auto left = entries[at].limit_keys;
+                entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(at));
+                // One that comes again is closed until somebody has looked.
+                if (!order.has(Order::Group{"", left})) open[left] = false;
+            }
+        }
+        std::vector<Entry> seen;
+        std::map<std::string, std::vector<Entry>> groups;
+        for (const auto& entry : entries) {
+            if (open[entry.limit_keys]) seen.push_back(entry);
+            groups[entry.limit_keys].push_back(entry);
+        }
+        EXPECT_EQ(walk(order, kNow), naive(seen, kNow)) << "seed " << seed;
+        EXPECT_EQ(order.size(), entries.size());
+        std::size_t parked = 0;
+        for (const auto& [limit_keys, of_it] : groups) {
+            const auto first = order.first_of({"", limit_keys}, kNow, kMaxWait);
+            ASSERT_TRUE(first) << "seed " << seed;
+            EXPECT_EQ(first->id, naive(of_it, kNow).front()) << "seed " << seed;
+            if (!open[limit_keys]) {
+                order.show({"", limit_keys}, 0, Order::Noting::parked);
+                parked += of_it.size();
+            }
+        }
+        EXPECT_EQ(order.misnoted(1000).size(), parked) << "seed " << seed;
+        order.keep_by_limits(false, no_keys);
+        EXPECT_EQ(walk(order, kNow), naive(entries, kNow)) << "seed " << seed;
+    }
+}
+
+TEST(Order, WhatIsBehindAKeyForAMomentOnlyIsNotNoted) {
+    Order order;
+    order.keep_by_limits(true, [](const std::string&) { return 0; });
+    const Order::Group group{"", "/k\ta"};
+    Entry entry{id_of(1), 50, kNow, kNow, "", 1, false};
+    entry.limit_keys = group.limit_keys;
+    order.insert(entry);
+    EXPECT_EQ(order.take_changed_groups(), std::set<Order::Group>{group});
+    EXPECT_EQ(order.shown(), 0U) << "nobody has looked yet";
+    EXPECT_TRUE(order.misnoted(10).empty());
+    order.show(group, 0, Order::Noting::parked);
+    ASSERT_EQ(order.misnoted(10).size(), 1U);
+    EXPECT_EQ(order.misnoted(10)[0].group, group);
+    // Its row says so now; it opens for a moment.
+    entry.seq = 2;
+    entry.gated = true;
+    order.insert(entry);
+    order.show(group, Order::kShownOfGroup, Order::Noting::nobody);
+    EXPECT_EQ(order.shown(), 1U);
+    EXPECT_TRUE(order.misnoted(10).empty());
+    order.show(group, Order::kShownOfGroup, Order::Noting::shown);
+    ASSERT_EQ(order.misnoted(10).size(), 1U);
+    EXPECT_FALSE(order.misnoted(10)[0].parked);
+    order.erase(id_of(1));
+    EXPECT_TRUE(order.misnoted(10).empty());
+    EXPECT_FALSE(order.has(group));
+}
+
+TEST(Order, ClosingADeepGroupCostsWhatItShows) {
+    Order order;
+    order.keep_by_limits(true, [](const std::string&) { return 0; });
+    const Order::Group group{"", "/k\ta"};
+    for (std::uint32_t n = 0; n < 20'000; ++n) {
+        Entry entry{id_of(n), 50, kNow + std::chrono::seconds{n}, kNow, "", 0, false};
+        entry.limit_keys = group.limit_keys;
+        order.insert(entry);
+    }
+    order.show(group, Order::kShownOfGroup, Order::Noting::nobody);
+    EXPECT_EQ(order.shown(), static_cast<std::size_t>(Order::kShownOfGroup));
+    EXPECT_EQ(walk(order, kNow, 1), std::vector{id_of(0)});
+    order.show(group, 0, Order::Noting::nobody);
+    EXPECT_EQ(order.shown(), 0U);
+}
+
 }
 }

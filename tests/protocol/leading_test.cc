@@ -73,7 +73,7 @@ TEST(R01, AKilledSchedulerIsReplacedWithinTwoLeasesAndNothingRunsTwice) {
     EXPECT_EQ(peer.count(), 20U);
     EXPECT_EQ(webhooks.size(), 20U);
     EXPECT_EQ(hub.database.value("select count(*) from events where type = 'execution.completed'"), "20");
-    EXPECT_EQ(hub.database.value("select epoch from scheduler"), "2");
+    EXPECT_EQ(hub.database.value("select epoch from scheduler"), "2") << second.log();
 }
 
 /// Stopped in the middle of a turn: its transaction has locked the scheduler's row and what it is about to grant.

@@ -1,10 +1,12 @@
 // R23: a schema that goes on while hubs of several versions run.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
 #include "migrations/migrations.h"
+#include "orchestrator/scheduler_store.h"
 #include "tests/protocol/nodes.h"
 #include "tests/support/prompt.h"
 
@@ -108,28 +110,30 @@ TEST(R23, AStatusThatOnlyANewerHubKnowsIsLeftAlone) {
 
 TEST(R23, AContractStepIsRefusedWhileOlderHubsLive) {
     HubFixture hub;
-    const auto contract = next_release("alter table executions drop column progress", "select 1", 2);
+    const int newer = orchestrator::kHubVersion + 1;
+    const auto contract = next_release("alter table executions drop column progress", "select 1", newer);
     const int before = contract.latest() - 1;
     try {
         migrate(hub.database, contract, contract.latest());
         ADD_FAILURE() << "it was applied under the feet of a hub that needs what it removes";
     } catch (const platform::OlderHubs& refused) {
-        EXPECT_NE(std::string(refused.what()).find(":" + std::to_string(hub.hub->pid()) + " (version 1)"),
+        EXPECT_NE(std::string(refused.what())
+                      .find(":" + std::to_string(hub.hub->pid()) + " (version " + std::to_string(newer - 1) + ")"),
                   std::string::npos)
             << "it says which: " << refused.what();
     }
     EXPECT_EQ(hub.database.value("select version || ' ' || min_hub from schema_version"),
-              std::to_string(before) + " 1");
+              std::to_string(before) + " " + std::to_string(newer - 1));
     EXPECT_EQ(request(hub.hub->port(), "GET", "/readyz").status, 200) << "and nothing has happened to it";
     EXPECT_EQ(hub.hub->terminate(), 0);
-    another_hub(hub.database, "newer", 2);
+    another_hub(hub.database, "newer", newer);
     migrate(hub.database, contract, contract.latest());
     EXPECT_EQ(hub.database.value("select version || ' ' || min_hub from schema_version"),
-              std::to_string(before + 1) + " 2");
+              std::to_string(before + 1) + " " + std::to_string(newer));
     // Who comes now and is too old does not start.
     const auto late = impresario(hub.database, {"serve"});
     EXPECT_EQ(late.status, 6) << late.output;
-    EXPECT_NE(late.output.find("upgrade this node: version 2 is needed"), std::string::npos)
+    EXPECT_NE(late.output.find("upgrade this node: version " + std::to_string(newer) + " is needed"), std::string::npos)
         << "what to do is said: " << late.output;
 }
 
@@ -147,6 +151,50 @@ TEST(R23, TheProgramNamesTheHubsThatAreInTheWay) {
     EXPECT_EQ(impresario(database, {"migrate", "up"}).status, 0);
 }
 
+TEST(R23, WhatIsBookedAndChargedIsReadFromItsRowsAsTheyWereBeforeAndAre) {
+    Peer peer([](const Asked&) { return done(); });
+    HubFixture hub;
+    for (const auto* budget : {"day", "month"})
+        ASSERT_EQ(hub.api("PUT", std::string("/v1/budgets/") + budget,
+                          {{"limit_usd", 100}, {"window", budget}, {"reason", "a test"}})
+                      .status,
+                  201);
+    Json estimates = Json::array();
+    for (const auto* provider : {"gemini", "openai"})
+        estimates.push_back({{"provider", provider}, {"calls", 2}, {"tokens", 30}, {"cost_usd", "0.25"}});
+    hub.register_type("paid", peer.url(), {{"call_estimates", estimates}});
+    for (int i = 0; i < 3; ++i) hub.await_end(hub.enqueue("paid"));
+    EXPECT_EQ(hub.database.value("select count(*) from ledger_movements"), "6") << "one for both budgets";
+    EXPECT_EQ(hub.database.value("select count(*) from permits"), "3") << "one for both providers";
+    EXPECT_EQ(hub.hub->terminate(), 0);
+    const auto read = [&] {
+        return hub.database.value(
+                   "select string_agg(concat_ws(' ', attempt_id, movement, ordinal, budget_id, execution_id, "
+                   "window_start, "
+                   "window_end, available, reserved, suspense, settled, estimated, at), '; ' order by entry_id, "
+                   "budget_id) "
+                   "from ledger_entries") +
+               "\n" +
+               hub.database.value(
+                   "select string_agg(concat_ws(' ', attempt_id, fence, provider, execution_id, organization_id, "
+                   "workflow_type, delivery, calls, tokens, items, cost_microusd, granted_at, lease_until), '; ' order "
+                   "by "
+                   "attempt_id, fence, provider) from provider_permits");
+    };
+    const auto before = read();
+    EXPECT_EQ(std::count(before.begin(), before.end(), ';'), 16) << before;
+    migrate(hub.database, migrations::all(), 23);
+    EXPECT_EQ(hub.database.value("select relkind from pg_class where relname = 'ledger_entries'"), "r");
+    EXPECT_EQ(read(), before);
+    migrate(hub.database, migrations::all(), migrations::all().latest());
+    EXPECT_EQ(read(), before);
+    hub.start();
+    hub.await_end(hub.enqueue("paid"));
+    const auto checked = hub.api("POST", "/v1/fsck", Json::object());
+    EXPECT_EQ(checked.json()["found"], 0) << checked.body;
+    EXPECT_EQ(hub.database.value("select sum(settled) from budget_balances"), "4000000");
+}
+
 TEST(R23, AHubThatTheSchemaNoLongerAdmitsFinishesWhatItHasAndEndsWith6) {
     HubFixture hub("[hub]\nlease_seconds = 6\nheartbeat_ms = 500\n");
     std::atomic<bool> answer{false};
@@ -157,7 +205,7 @@ TEST(R23, AHubThatTheSchemaNoLongerAdmitsFinishesWhatItHasAndEndsWith6) {
     hub.register_type("work", peer.url());
     const auto id = hub.enqueue("work");
     ASSERT_TRUE(peer.wait_for(1));
-    hub.database.run("update schema_version set min_hub = 2");
+    hub.database.run("update schema_version set min_hub = " + std::to_string(orchestrator::kHubVersion + 1));
     ASSERT_TRUE(eventually([&] { return request(hub.hub->port(), "GET", "/readyz").status == 503; }));
     answer = true;
     EXPECT_EQ(hub.hub->wait_exit(), 6) << hub.hub->log();

@@ -49,6 +49,86 @@ TEST(Admission, APauseEndsByItself) {
     EXPECT_FALSE(admission.closed({}, {0}, kNow + std::chrono::minutes{5}));
 }
 
+TEST(Memory, IsReservedUntilItIsFull) {
+    auto admission = one(Memory{2048, 512});
+    domain::Demand demand{{"o", "t"}, ""};
+    demand.memory_mb = 512;
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(std::holds_alternative<Granted>(admission.admit(demand, {0}, kNow)));
+    const auto verdict = admission.admit(demand, {0}, kNow);
+    ASSERT_TRUE(std::holds_alternative<Deferred>(verdict));
+    const auto& gate = std::get<Deferred>(verdict).gate;
+    EXPECT_TRUE(std::get<Deferred>(verdict).whole_lane);
+    EXPECT_EQ(gate.kind, GateKind::memory);
+    EXPECT_EQ(gate.numbers, (std::vector<std::pair<std::string, std::string>>{
+                                {"asks_mb", "512"}, {"reserved_mb", "2048"}, {"limit_mb", "2048"}}));
+    demand.memory_mb = 0;
+    EXPECT_TRUE(std::holds_alternative<Granted>(admission.admit(demand, {0}, kNow))) << "asks for none";
+}
+
+TEST(Memory, IsKeptForOneThatHasWaitedTooLong) {
+    auto admission = one(Memory{1000, 700});
+    domain::Demand large{{"o", "large"}, ""};
+    large.memory_mb = 500;
+    domain::Demand small{{"o", "small"}, ""};
+    small.memory_mb = 100;
+    EXPECT_FALSE(std::holds_alternative<Granted>(admission.admit(large, {0}, kNow)));
+    EXPECT_TRUE(std::holds_alternative<Granted>(admission.admit(small, {0}, kNow)));
+    large.starving = true;
+    EXPECT_FALSE(std::holds_alternative<Granted>(admission.admit(large, {0}, kNow)));
+    EXPECT_FALSE(std::holds_alternative<Granted>(admission.admit(small, {0}, kNow)));
+}
+
+TEST(Admission, WhatOneThatHasWaitedTooLongDoesNotLackIsSetAside) {
+    ProviderLimit calls;
+    calls.name = "calls";
+    calls.limit = 2;
+    ProviderLimit tokens = calls;
+    tokens.name = "tokens";
+    tokens.of = Measure::tokens;
+    tokens.limit = 1000;
+    Meter calls_used(calls);
+    Meter tokens_used(tokens);
+    calls_used.charge(2);
+    domain::Demand large{{"o", "large"}, ""};
+    large.needs = {{"p", 1, 800}};
+    large.starving = true;
+    domain::Demand other{{"o", "other"}, ""};
+    other.needs = {{"p", 0, 300}};
+    const auto asked = [&](const domain::Demand& first) {
+        Admission admission;
+        const std::vector<std::size_t> named{admission.add(ProviderRate{"p", &calls_used}),
+                                             admission.add(ProviderRate{"p", &tokens_used})};
+        EXPECT_FALSE(std::holds_alternative<Granted>(admission.admit(first, named, kNow))) << "two calls are under way";
+        return admission.admit(other, named, kNow);
+    };
+    const auto stopped = asked(large);
+    ASSERT_TRUE(std::holds_alternative<Deferred>(stopped)) << "or the tokens are gone when a call comes free";
+    other.needs = {{"p", 0, 200}};
+    EXPECT_TRUE(std::holds_alternative<Granted>(asked(large))) << "there is enough for both";
+    large.starving = false;
+    other.needs = {{"p", 0, 300}};
+    EXPECT_TRUE(std::holds_alternative<Granted>(asked(large)));
+    // The limit was lowered since it was enqueued.
+    large.starving = true;
+    large.needs = {{"p", 3, 800}};
+    EXPECT_TRUE(std::holds_alternative<Granted>(asked(large))) << "what never fits keeps nothing from the others";
+}
+
+TEST(Memory, WhatNeverFitsSaysSoAndKeepsNothing) {
+    auto admission = one(Memory{1000, 0});
+    domain::Demand giant{{"o", "giant"}, ""};
+    giant.memory_mb = 1001;
+    giant.starving = true;
+    const auto verdict = admission.admit(giant, {0}, kNow);
+    ASSERT_TRUE(std::holds_alternative<Deferred>(verdict));
+    EXPECT_NE(std::get<Deferred>(verdict).gate.detail.find("raise memory.total_mb"), std::string::npos);
+    domain::Demand other{{"o", "other"}, ""};
+    other.memory_mb = 1000;
+    EXPECT_TRUE(std::holds_alternative<Granted>(admission.admit(other, {0}, kNow)));
+    // Lowered below what runs.
+    EXPECT_FALSE(std::holds_alternative<Granted>(one(Memory{100, 2048}).admit(other, {0}, kNow)));
+}
+
 TEST(Admission, AKeyStopsOnlyItsOwn) {
     std::unordered_map<std::string, int> in_use{{"a", 1}};
     auto admission = one(KeyConcurrency{"/customer", 2, &in_use, {}});

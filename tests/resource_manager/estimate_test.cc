@@ -136,9 +136,10 @@ TEST(Estimate, StateGoesToTextAndBack) {
     const auto text = estimates.text();
     EXPECT_EQ(TypeEstimates::parse(text), estimates);
     EXPECT_LT(text.size(), 100'000U);
-    EXPECT_EQ(TypeEstimates::parse("rubbish\n3 phase 0 1:1\n* cost x\n99 cost 0 1:1\n* cost 0 5:nan\n* cost 0 9:1 5:1"),
+    EXPECT_EQ(TypeEstimates::parse(
+                  "rubbish\n3 phase 0@1 1:1\n* cost x\n99 cost 0@1 1:1\n* cost 0@5 5:nan\n* cost 0@9 9:1 5:1"),
               TypeEstimates{});
-    EXPECT_EQ(TypeEstimates::parse("* tokens 0 9:1\nrubbish").estimate(0, {}).tokens, 9);
+    EXPECT_EQ(TypeEstimates::parse("* tokens 0@9 9:1\nrubbish").estimate(0, {}).tokens, 9);
 }
 
 TEST(Estimate, WhatIsUnknownIsWhatIsDeclaredOrMore) {

@@ -228,6 +228,11 @@ TEST_F(LedgerTest, SumsBeyondAnyAmountAreBooked) {
     for (int i = 0; i < 12; ++i) record(movement(MovementKind::settle, attempt(), domain::kMostMoney.value));
     EXPECT_EQ(balance(daily).settled.value, std::numeric_limits<std::int64_t>::max());
     EXPECT_EQ(database_.value("select settled from budget_balances"), "11999999999999999988");
+    std::vector<LedgerStore::Recorded> together;
+    for (int i = 0; i < 12; ++i)
+        together.push_back({movement(MovementKind::settle, attempt(), domain::kMostMoney.value), kNow});
+    database_.transact([&](Tx& tx) { LedgerStore().record(tx, together); });
+    EXPECT_EQ(database_.value("select settled from budget_balances"), "23999999999999999976");
     EXPECT_THAT(mismatches(), IsEmpty());
 }
 
@@ -258,7 +263,9 @@ TEST_F(LedgerTest, EntriesAreOnlyAppended) {
     put(budget("daily", 100));
     EXPECT_TRUE(reserve(attempt(), kUsd));
     for (const auto* change :
-         {"update ledger_entries set settled = 0", "delete from ledger_entries", "truncate ledger_entries"})
+         {"update ledger_movements set settled = '{0}'", "delete from ledger_movements", "truncate ledger_movements",
+          "update ledger_accounts set window_end = now()", "delete from ledger_accounts",
+          "update ledger_entries set settled = 0", "delete from ledger_entries"})
         EXPECT_THROW(database_.run(change), platform::StatementRefused) << change;
     EXPECT_THROW(
         database_.run("insert into ledger_entries (attempt_id, movement, ordinal, budget_id, execution_id, "
@@ -267,6 +274,35 @@ TEST_F(LedgerTest, EntriesAreOnlyAppended) {
                       "4, 0, 0 from ledger_entries"),
         platform::StatementRefused)
         << "the four sum to zero";
+}
+
+TEST_F(LedgerTest, AMovementIsOneRowOverAllItsBudgets) {
+    std::vector<Budget> budgets;
+    for (const auto* name : {"a", "b", "c"}) budgets.push_back(put(budget(name, 100)));
+    const auto id = attempt();
+    EXPECT_TRUE(reserve(id, 5 * kUsd));
+    record(movement(MovementKind::settle, id, 7 * kUsd));
+    EXPECT_EQ(database_.value("select count(*) from ledger_movements"), "2");
+    EXPECT_EQ(database_.value("select count(*) from ledger_entries"), "6");
+    EXPECT_EQ(database_.value("select count(*) from ledger_accounts"), "3");
+    for (const auto& each : budgets) EXPECT_EQ(balance(each), (Balance{{7 * kUsd}, {}, {}}));
+    EXPECT_THAT(mismatches(), IsEmpty());
+}
+
+TEST_F(LedgerTest, ACorrectionByHandIsAnEntry) {
+    const auto daily = put(budget("daily", 100));
+    const auto id = attempt();
+    EXPECT_TRUE(reserve(id, 5 * kUsd));
+    database_.run(
+        "insert into ledger_entries (attempt_id, movement, ordinal, budget_id, execution_id, window_start, window_end, "
+        "available, reserved, suspense, settled) select attempt_id, 'release', 9, budget_id, execution_id, "
+        "window_start, "
+        "window_end, 5000000, -5000000, 0, 0 from ledger_entries");
+    ASSERT_EQ(mismatches().size(), 1U);
+    database_.transact([&](Tx& tx) { LedgerStore().repair(tx); });
+    EXPECT_EQ(balance(daily), Balance{});
+    record(movement(MovementKind::settle, id, 3 * kUsd));
+    EXPECT_EQ(balance(daily), (Balance{{3 * kUsd}, {}, {}})) << "what is held is what the entries say";
 }
 
 TEST_F(LedgerTest, WrongBalancesAreFoundAndRepairedFromTheEntries) {
@@ -280,17 +316,17 @@ TEST_F(LedgerTest, WrongBalancesAreFoundAndRepairedFromTheEntries) {
                   "', '2020-01-01T00:00:00Z', '2020-01-02T00:00:00Z', 3, 0, 0)");
     const auto found = mismatches();
     ASSERT_EQ(found.size(), 3U);
-    EXPECT_EQ(found[0].entries, "0, 0, 0");
-    EXPECT_EQ(found[0].balance, "3, 0, 0");
-    EXPECT_EQ(found[1].entries, "0, 5000000, 0");
-    EXPECT_EQ(found[1].balance, "0, 7, 0");
+    EXPECT_EQ(found[0].entries, "0.000000, 0.000000, 0.000000");
+    EXPECT_EQ(found[0].balance, "0.000003, 0.000000, 0.000000");
+    EXPECT_EQ(found[1].entries, "0.000000, 5.000000, 0.000000");
+    EXPECT_EQ(found[1].balance, "0.000000, 0.000007, 0.000000");
     EXPECT_EQ(found[2].budget, other.id);
     EXPECT_EQ(found[2].balance, "");
-    database_.transact([&](Tx& tx) { EXPECT_EQ(LedgerStore().repair(tx), 3U); });
+    database_.transact([&](Tx& tx) { EXPECT_EQ(LedgerStore().repair(tx).size(), 3U); });
     EXPECT_THAT(mismatches(), IsEmpty());
     EXPECT_EQ(balance(daily).reserved, MicroUsd{5 * kUsd});
     EXPECT_EQ(balance(other).reserved, MicroUsd{5 * kUsd});
-    database_.transact([&](Tx& tx) { EXPECT_EQ(LedgerStore().repair(tx), 0U); });
+    database_.transact([&](Tx& tx) { EXPECT_THAT(LedgerStore().repair(tx), IsEmpty()); });
 }
 
 // Four sessions in each other's way, each transaction committed by itself. Of a rolling window each books in another

@@ -27,10 +27,11 @@ struct Story {
     AttemptAccount account;
     std::map<std::pair<domain::BudgetId, BudgetWindow>, Balance> balances;
 
-    std::size_t move(MovementKind kind, int ordinal, const std::vector<Part>& parts) {
+    std::size_t move(MovementKind kind, int ordinal, const std::vector<Part>& parts, bool estimated = false) {
         Movement movement;
         movement.kind = kind;
         movement.ordinal = ordinal;
+        movement.estimated = estimated;
         const auto entries = entries_of(movement, account, parts);
         for (const auto& entry : entries) {
             EXPECT_EQ(entry.available + entry.change.counted(), MicroUsd{0}) << "double entry";
@@ -62,6 +63,18 @@ TEST(Ledger, WhatWasReservedTodaySettlesToday) {
     EXPECT_EQ(story.at(1), (Balance{{120}, {}, {}}));
     EXPECT_EQ(story.at(3, kTomorrow), (Balance{{2}, {}, {}}));
     EXPECT_EQ(story.at(1, kTomorrow), Balance{});
+}
+
+/// SQL closes an attempt, its callback comes, and then what SQL said is booked.
+TEST(Ledger, WhatIsKnownIsNotUndoneByASettlementThatComesLater) {
+    for (const bool estimated : {true, false}) {
+        Story story;
+        story.move(MovementKind::reserve, 1, {part(1, 100)});
+        story.move(MovementKind::correct, 7, {part(1, 120)});
+        EXPECT_EQ(story.at(1), (Balance{{120}, {}, {}}));
+        EXPECT_EQ(story.move(MovementKind::settle, 0, {part(1, 3)}, estimated), 0U);
+        EXPECT_EQ(story.at(1), (Balance{{120}, {}, {}}));
+    }
 }
 
 TEST(Ledger, TheSameMovementIsBookedOnce) {

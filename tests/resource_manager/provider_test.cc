@@ -18,13 +18,21 @@ TEST(Provider, IsReadAndWrittenWithoutLoss) {
         {"name": "rpm", "of": "requests", "limit": 60, "per": "minute"},
         {"name": "tpm", "of": "tokens", "limit": 1000000, "per": 60, "kind": "token_bucket", "burst": 2000, "scope": "organization"},
         {"name": "cost", "of": "cost", "limit": "300.000001", "per": "day", "kind": "fixed_window", "reset_at": "07:30"},
-        {"name": "at_once", "of": "concurrency", "limit": 4, "scope": "workflow_type"}]})",
+        {"name": "at_once", "of": "concurrency", "limit": 4, "scope": "workflow_type"},
+        {"name": "each", "of": "cost", "limit": "9.5", "per": "day", "key": "/input_data/customer_id",
+         "per_key": {"guaranteed": "0.5", "ceiling": 2}},
+        {"name": "domains", "of": "concurrency", "limit": 4, "key": "/domain"}]})",
                                        "gemini");
     ASSERT_TRUE(parsed) << parsed.error().front().pointer << parsed.error().front().what;
-    ASSERT_EQ(parsed->limits.size(), 4U);
+    ASSERT_EQ(parsed->limits.size(), 6U);
     EXPECT_EQ(parsed->limits[1].burst, 2000);
     EXPECT_EQ(parsed->limits[2].limit, 300000001);
     EXPECT_EQ(parsed->limits[2].reset_at, std::chrono::minutes{450});
+    EXPECT_EQ(parsed->limits[4].guaranteed, 500000);
+    EXPECT_EQ(parsed->limits[4].ceiling, 2000000);
+    EXPECT_EQ(parsed->limits[4].pointer(), "/customer_id");
+    EXPECT_EQ(parsed->limits[5].ceiling, 4) << "all of it, if nobody says less";
+    EXPECT_EQ(parsed->limits[5].guaranteed, 0);
     EXPECT_EQ(stored_limits(limits_json(*parsed)), parsed->limits);
 }
 
@@ -54,6 +62,25 @@ TEST(Provider, EveryFaultIsNamed) {
              {R"({"name": "a", "of": "requests", "limit": 1, "per": 7, "kind": "fixed_window"})", "/limits/0/per"},
              {R"({"name": "a", "of": "requests", "limit": 1, "per": "day", "kind": "token_bucket", "burst": 0})",
               "/limits/0/burst"},
+             {"{" + good + R"(, "limit": 9, "key": "customer"})", "/limits/0/key"},
+             {"{" + good + R"(, "limit": 9, "key": ""})", "/limits/0/key"},
+             {"{" + good + R"(, "limit": 9, "key": 7})", "/limits/0/key"},
+             {"{" + good + R"(, "limit": 9, "key": "/a~2"})", "/limits/0/key"},
+             {"{" + good + R"(, "limit": 9, "per_key": {"ceiling": 1}})", "/limits/0/per_key"},
+             {"{" + good + R"(, "limit": 9, "key": "/c", "per_key": 7})", "/limits/0/per_key"},
+             {"{" + good + R"(, "limit": 9, "key": "/c", "per_key": {"ceiling": 0}})", "/limits/0/per_key/ceiling"},
+             {"{" + good + R"(, "limit": 9, "key": "/c", "per_key": {"ceiling": 10}})", "/limits/0/per_key/ceiling"},
+             {"{" + good + R"(, "limit": 9, "key": "/c", "per_key": {"ceiling": 18446744073709551615}})",
+              "/limits/0/per_key/ceiling"},
+             {"{" + good + R"(, "limit": 9, "key": "/c", "per_key": {"guaranteed": 0}})",
+              "/limits/0/per_key/guaranteed"},
+             {"{" + good + R"(, "limit": 9, "key": "/c", "per_key": {"guaranteed": -1}})",
+              "/limits/0/per_key/guaranteed"},
+             {"{" + good + R"(, "limit": 9, "key": "/c", "per_key": {"guaranteed": 5, "ceiling": 4}})",
+              "/limits/0/per_key/guaranteed"},
+             {"{" + good + R"(, "limit": 9, "key": "/c", "per_key": {"most": 5}})", "/limits/0/per_key/most"},
+             {R"({"name": "a", "of": "cost", "limit": 1, "per": "day", "key": "/c", "per_key": {"ceiling": "1e99"}})",
+              "/limits/0/per_key/ceiling"},
          })
         EXPECT_NE(faults(limit).find(pointer + " "), std::string::npos) << limit << ": " << faults(limit);
     EXPECT_EQ(faults("{" + good + R"(, "limit": 1})"), "");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "domain/need_amounts.h"
 #include "platform/crypto.h"
 #include "simulation/process.h"
 #include "simulation/transaction.h"
@@ -234,7 +235,7 @@ void Auditor::written(const Execution& before, const Execution& after, const pri
     if (after.opening == before.opening && terminal(before.status) && after.status != before.status)
         fail("P3", after.id, "an outcome was taken back: " + shown(before) + " -> " + shown(after));
     if (after.parent != before.parent || after.created_at != before.created_at ||
-        after.concurrency_key != before.concurrency_key)
+        after.concurrency_key != before.concurrency_key || after.need_amounts != before.need_amounts)
         fail("constraint", after.id, "what never changes did");
     if (after.attempt) {
         auto& [execution, fence] = fences_.try_emplace(after.attempt->id, after.id, 0).first->second;
@@ -246,6 +247,17 @@ void Auditor::written(const Execution& before, const Execution& after, const pri
         if (before.attempt && before.attempt->id != after.attempt->id &&
             !world_.tables().attempts.contains({before.id, before.attempt->id}) && before.attempts == after.attempts)
             fail("P2", after.id, "a second attempt while the first lives");
+    }
+    // A parent ends as its children do.
+    const bool dropped = before.status != Status::cancelled && after.status == Status::cancelled &&
+                         before.open_children == 0 && (after.reason == "shed" || after.reason == "expired");
+    if (dropped) {
+        if (!before.claimable()) fail("queue", after.id, "dropped while it was under way: " + shown(before));
+        const auto* type = world_.tables().catalogue.find(after.lane);
+        const auto ready_at = before.ready_at.value_or(before.created_at);
+        if (after.reason == "expired" && (!type->queue_ttl || ready_at + *type->queue_ttl > world_.now()))
+            fail("queue", after.id, "expired before its time: " + shown(before));
+        if (after.reason == "shed" && !type->queue_hard_limit) fail("queue", after.id, "shed without a bound");
     }
     count_slots(before, after);
     if (world_.traced()) {
@@ -261,6 +273,7 @@ void Auditor::count_slots(const Execution& before, const Execution& after) {
     const auto count = [&](int by) {
         slots_[{after.lane, ""}] += by;
         if (!after.concurrency_key.empty()) slots_[{after.lane, after.concurrency_key}] += by;
+        reserved_mb_ += by * world_.tables().catalogue.find(after.lane)->memory_mb.value_or(0);
     };
     if (before.holds_slot() && !after.holds_slot() && granted_slots_.erase(after.id) > 0) count(-1);
     // A slot that a late callback brought back was not given by a plan.
@@ -270,6 +283,10 @@ void Auditor::count_slots(const Execution& before, const Execution& after) {
     const auto* type = world_.tables().catalogue.find(after.lane);
     if (type->max_concurrency && slots_[{after.lane, ""}] > *type->max_concurrency)
         fail("P5", after.id, "one more at once than the lane may run");
+    if (type->memory_mb && reserved_mb_ > world_.weather().memory_total_mb)
+        fail("memory", after.id,
+             "what was granted has " + std::to_string(reserved_mb_) + " MB of " +
+                 std::to_string(world_.weather().memory_total_mb));
     if (!type->concurrency_key.empty() && !after.concurrency_key.empty() &&
         slots_[{after.lane, after.concurrency_key}] > type->concurrency_key_limit)
         fail("P5", after.id, "one more at once than its key may run");
@@ -304,6 +321,27 @@ void Auditor::event(const domain::Event& event) {
     }
     if (world_.traced())
         world_.tell("    " + short_id(id) + " #" + std::to_string(event.seq) + " " + event.type + " " + event.payload);
+}
+
+void Auditor::booked(const resource_manager::Movement& movement, const resource_manager::LedgerEntry& entry,
+                     const resource_manager::BudgetState& state, TimePoint now) {
+    const auto& change = entry.change;
+    if (world_.traced())
+        world_.tell("    " + short_id(movement.execution) + " " + std::string(name(movement.kind)) + " " +
+                    std::to_string(movement.ordinal) + " on " + state.budget.name + ": settled " +
+                    domain::decimal(change.settled) + ", reserved " + domain::decimal(change.reserved) + ", suspense " +
+                    domain::decimal(change.suspense));
+    if ((entry.available + change.settled + change.reserved + change.suspense).value != 0)
+        fail("P4", movement.execution, "an entry does not add up");
+    for (const auto& each : state.windows)
+        if (each.balance.settled.value < 0 || each.balance.reserved.value < 0 || each.balance.suspense.value < 0)
+            fail("P4", movement.execution, "less than nothing is booked on " + state.budget.name);
+    if (movement.kind != resource_manager::MovementKind::reserve || !state.budget.hard) return;
+    const auto counted = state.counted(now).counted();
+    if (counted > state.budget.limit)
+        fail("P4", movement.execution,
+             "granted beyond " + state.budget.name + ": " + domain::decimal(counted) + " of " +
+                 domain::decimal(state.budget.limit));
 }
 
 void Auditor::leads(std::int64_t before, std::int64_t epoch, const domain::NodeId& node) {
@@ -392,13 +430,48 @@ void Auditor::planned(const orchestrator::PlanInput& input, TimePoint now, const
         if (a.score != b.score) return a.score > b.score;
         return std::tie(a.row->created_at, a.row->id) < std::tie(b.row->created_at, b.row->id);
     });
+    const auto head_of = [](const Candidate& each) {
+        priority_queue::Cursor::Candidate head{
+            each.row->id, each.row->priority, each.row->created_at, each.ready_at, nullptr, each.starving, each.score};
+        if (!each.row->concurrency_key.empty()) head.key = &each.row->concurrency_key;
+        head.size_class = each.row->size_class;
+        if (!each.row->need_amounts.empty()) head.need_amounts = &each.row->need_amounts;
+        if (each.row->batch) head.batch = &*each.row->batch;
+        return head;
+    };
     auto admission = input.admission;
+    // A provider that is only tried is tried by the least that any open lane's first asks; who waits behind his key is
+    // not the first.
+    const auto behind_key = [&](const domain::Demand& demand, const orchestrator::LaneView& lane) {
+        auto asked = input.admission;
+        return std::any_of(lane.limiters.begin(), lane.limiters.end(), [&](std::size_t place) {
+            const auto verdict = asked.admit(demand, {place}, now);
+            const auto* deferred = std::get_if<resource_manager::Deferred>(&verdict);
+            return deferred && deferred->gate.kind == domain::GateKind::key_concurrency;
+        });
+    };
+    std::set<const orchestrator::LaneView*> offered;
+    for (const auto& each : candidates) {
+        if (offered.contains(each.lane) || each.lane->order->holds(each.row->id)) continue;
+        const auto asked = each.lane->demand(head_of(each));
+        if (behind_key(asked, *each.lane)) continue;
+        offered.insert(each.lane);
+        if (each.starving || !input.admission.closed(asked, each.lane->limiters, now))
+            admission.offer(asked, each.lane->limiters);
+    }
     std::set<const orchestrator::LaneView*> closed;
     std::vector<orchestrator::PlannedGrant> grants;
+    std::optional<std::size_t> sure;
     bool more = false;
     for (const auto& each : candidates) {
         if (closed.contains(each.lane)) continue;
-        const auto demand = each.lane->demand(each.row->concurrency_key, each.starving);
+        const auto demand = each.lane->demand(head_of(each));
+        if (each.lane->order->holds(each.row->id)) {
+            auto asked = admission;
+            if (std::holds_alternative<resource_manager::Granted>(asked.admit(demand, each.lane->limiters, now)))
+                fail("P6", each.row->id, "is held, and nothing stops it");
+            continue;
+        }
         const auto verdict = admission.admit(demand, each.lane->limiters, now);
         if (const auto* granted = std::get_if<resource_manager::Granted>(&verdict)) {
             if (static_cast<int>(grants.size()) >= input.most) {
@@ -408,12 +481,17 @@ void Auditor::planned(const orchestrator::PlanInput& input, TimePoint now, const
             grants.push_back({each.row->id, each.lane->lane, granted->endpoint});
         } else if (std::get<resource_manager::Deferred>(verdict).whole_lane) {
             closed.insert(each.lane);
+        } else if (std::get<resource_manager::Deferred>(verdict).gate.kind == domain::GateKind::budget) {
+            // What this turn has granted of its batch's money was the last of it. Those that it hides with its key are
+            // seen next turn, when the batch is held.
+            sure = grants.size();
+            break;
         }
     }
     const auto told = [&](std::size_t i, const std::vector<orchestrator::PlannedGrant>& of) {
         return i < of.size() ? short_id(of[i].execution) : std::string("nothing");
     };
-    for (std::size_t i = 0; i < std::max(grants.size(), plan.grants.size()); ++i) {
+    for (std::size_t i = 0; i < sure.value_or(std::max(grants.size(), plan.grants.size())); ++i) {
         const bool same = i < grants.size() && i < plan.grants.size() &&
                           grants[i].execution == plan.grants[i].execution &&
                           grants[i].endpoint == plan.grants[i].endpoint && grants[i].lane == plan.grants[i].lane;
@@ -483,7 +561,8 @@ void Auditor::check_limits(const Execution& row) {
     using resource_manager::LimitScope;
     using resource_manager::WindowKind;
     const auto* type = world_.tables().catalogue.find(row.lane);
-    for (const auto& need : type->needs)
+    const auto needs = domain::with_amounts(type->needs, row.need_amounts);
+    for (const auto& need : needs)
         for (const auto& provider : world_.tables().providers) {
             if (provider.name != need.provider) continue;
             for (const auto& limit : provider.limits) {
@@ -586,6 +665,27 @@ void Auditor::end() {
             fail("cost", id,
                  "cost " + std::to_string(row.cost ? row.cost->value : 0) + ", of which " + std::to_string(spent) +
                      " is booked");
+    }
+    for (const auto& [attempt, account] : t.accounts)
+        for (const auto& holding : account.holdings())
+            if (holding.balance.reserved.value != 0 || holding.balance.suspense.value != 0)
+                world_.fail("P4",
+                            "attempt " + attempt.text().substr(24) + " still holds money, and everything has ended");
+    // What an attempt says it has cost is what is settled.
+    for (const auto& [key, closed] : t.attempts) {
+        const auto account = t.accounts.find(key.second);
+        if (account == t.accounts.end() || closed.callback_sha256.empty() || !closed.attempt.cost) continue;
+        for (const auto& state : t.budgets) {
+            const auto& scope = state.budget.scope;
+            if (!scope.provider.empty() || !scope.workflow_type.empty() || scope.batch) continue;
+            domain::MicroUsd settled;
+            for (const auto& holding : account->second.holdings())
+                if (holding.budget == state.budget.id) settled = settled + holding.balance.settled;
+            if (settled != *closed.attempt.cost)
+                fail("P4", key.first,
+                     "cost " + domain::decimal(*closed.attempt.cost) + " and " + domain::decimal(settled) +
+                         " is settled on " + state.budget.name);
+        }
     }
     if (!granted_slots_.empty()) fail("slots", *granted_slots_.begin(), "has ended and holds a slot");
     if (auto* leader = world_.leader(); leader && leader->hub().board()) {

@@ -36,6 +36,9 @@ class Auditor {
     void closed(const webhooks::ClosedAttempt& attempt);
     void result(const priority_queue::ResultRecord& result);
     void event(const domain::Event& event);
+    /// P4, on one entry of the ledger; `state` is what it has left.
+    void booked(const resource_manager::Movement& movement, const resource_manager::LedgerEntry& entry,
+                const resource_manager::BudgetState& state, domain::TimePoint now);
     void leads(std::int64_t before, std::int64_t epoch, const domain::NodeId& node);
     /// P2, P3, P8, the caps and the constraints, on what has changed.
     void commit();
@@ -83,6 +86,7 @@ class Auditor {
     std::map<domain::AttemptId, std::pair<domain::ExecutionId, int>> fences_;
     std::map<std::pair<domain::Lane, std::string>, int> slots_;
     std::set<domain::ExecutionId> granted_slots_;
+    std::int64_t reserved_mb_ = 0;
     std::set<domain::ExecutionId> changed_;
     std::map<domain::AttemptId, std::set<domain::EndpointId>> starts_;
     std::map<domain::AttemptId, std::string> taken_words_;

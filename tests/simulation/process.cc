@@ -24,6 +24,9 @@ orchestrator::HubSettings hub_settings(const Weather& weather) {
     orchestrator::HubSettings settings;
     settings.max_batch_size = weather.max_batch_size;
     settings.breaker = weather.breaker;
+    settings.memory_total_mb = weather.memory_total_mb;
+    settings.pressure.wait = weather.pressure;
+    settings.pressure.memory_mb = 0;
     settings.tick = seconds{30};
     return settings;
 }

@@ -93,8 +93,9 @@ void Server::run(Process& by, domain::TimePoint begun, Asked asked) {
         case Fate::doubt_done:
         case Fate::doubt_late: {
             auto& tables = world_.tables();
-            // Where it may yet be undone it works on a copy.
-            const bool deferred = fate == Fate::doubt_late || !tables.poisoned.empty();
+            // Where it may yet be undone it works on a copy: a reservation may be refused after other writes.
+            const bool deferred = fate == Fate::doubt_late ||
+                                  (asked.transaction && (!tables.poisoned.empty() || !tables.budgets.empty()));
             std::optional<Tables> copy;
             if (deferred) copy = tables;
             Transaction tx(deferred ? *copy : tables, deferred ? nullptr : &world_.auditor(), begun, world_.now(),
@@ -104,6 +105,7 @@ void Server::run(Process& by, domain::TimePoint begun, Asked asked) {
                 asked.body(tx);
             } catch (...) {
                 told = std::current_exception();
+                if (!deferred && tx.wrote) world_.fail("simulation", "what was written cannot be undone");
             }
             if (fate == Fate::doubt_late && !told) {
                 const auto wait =
@@ -116,6 +118,7 @@ void Server::run(Process& by, domain::TimePoint begun, Asked asked) {
                 const auto until = world_.now() + wait + microseconds{1};
                 if (tx.shares_scheduler) line.shared_until = std::max(line.shared_until, until);
                 if (tx.locks_scheduler) line.locked_until = std::max(line.locked_until, until);
+                if (tx.locks_budgets) tables.budgets_locked_until = std::max(tables.budgets_locked_until, until);
                 auto late =
                     std::make_shared<Transaction>(tables, &world_.auditor(), begun, world_.now(), by.id(), tx.xid());
                 late->redo = std::move(tx.redo);

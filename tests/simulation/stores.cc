@@ -5,11 +5,14 @@
 
 #include "journal/event_store.h"
 #include "journal/metric_store.h"
+#include "orchestrator/gate_store.h"
 #include "orchestrator/scheduler_store.h"
 #include "priority_queue/dead_letter_store.h"
 #include "priority_queue/queue_store.h"
 #include "priority_queue/score.h"
+#include "resource_manager/fairness_store.h"
 #include "resource_manager/usage_store.h"
+#include "resource_manager/weather_store.h"
 #include "simulation/auditor.h"
 #include "simulation/transaction.h"
 #include "simulation/world.h"
@@ -201,7 +204,8 @@ std::vector<Entry> QueueStore::load_level(Tx& tx, const domain::Lane& lane, cons
         if (row.ready && row.lane == lane && row.priority == refill.priority &&
             std::tie(row.created_at, id) > std::tie(refill.after_created_at, refill.after_id))
             entries.push_back({id, row.priority, row.created_at, row.ready_at.value_or(row.created_at),
-                               row.concurrency_key, row.last_seq, false});
+                               row.concurrency_key, row.last_seq, false, row.size_class, row.batch, row.need_amounts,
+                               row.limit_keys});
     std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
         return std::tie(a.created_at, a.id) < std::tie(b.created_at, b.id);
     });
@@ -211,6 +215,19 @@ std::vector<Entry> QueueStore::load_level(Tx& tx, const domain::Lane& lane, cons
 
 std::vector<LockedExecution> QueueStore::load_gated(Tx& tx) const {
     return where(tx, [](const Execution& row) { return row.gate.has_value(); });
+}
+
+std::vector<QueueStore::LastByScore> QueueStore::last_by_score(Tx& tx, const domain::Lane& lane, int most,
+                                                               TimePoint now) const {
+    std::vector<LastByScore> found;
+    for (const auto& [id, row] : tables(tx).executions)
+        if (row.lane == lane && row.claimable() && !row.awaits_decision())
+            found.push_back({id, score(row.priority, row.created_at, now), row.created_at, lane});
+    std::sort(found.begin(), found.end(), [](const LastByScore& a, const LastByScore& b) {
+        return std::tie(a.score, b.created_at, b.id) < std::tie(b.score, a.created_at, a.id);
+    });
+    if (found.size() > static_cast<std::size_t>(most)) found.resize(static_cast<std::size_t>(most));
+    return found;
 }
 
 std::vector<ExecutionId> QueueStore::first_by_table(Tx& tx, const domain::Lane& lane, int most, TimePoint now) const {
@@ -358,7 +375,8 @@ std::vector<LoadedPermit> ProviderStore::permits(Tx& tx) const {
     const auto& t = tables(tx);
     std::vector<LoadedPermit> permits;
     for (const auto& [record, granted_at] : t.permits) {
-        LoadedPermit permit{record.lane, record.need, std::nullopt, record.attempt, record.fence, std::nullopt};
+        LoadedPermit permit{record.lane,  {},           std::nullopt,     record.attempt,
+                            record.fence, std::nullopt, record.limit_keys};
         const auto delivery = t.deliveries.find({record.attempt, record.delivery});
         if (delivery != t.deliveries.end()) permit.ended_at = delivery->second;
         const auto row = t.executions.find(record.execution);
@@ -375,12 +393,35 @@ std::vector<LoadedPermit> ProviderStore::permits(Tx& tx) const {
         } else if (!permit.ended_at) {
             permit.ended_at = record.lease_until;
         }
-        permits.push_back(std::move(permit));
+        for (const auto& need : record.needs) {
+            permit.need = need;
+            permits.push_back(permit);
+        }
     }
     return permits;
 }
 
+WeatherRecords WeatherStore::load(Tx& tx) const { return tables(tx).provider_weather; }
+
+std::optional<WeatherStore::Place> WeatherStore::record(Tx& tx, const std::string& provider,
+                                                        const WeatherRecord& record, bool told) const {
+    Place place;
+    std::copy_n(provider.begin(), std::min<std::size_t>(provider.size(), 16), place.stream.begin());
+    const auto& seqs = tables(tx).provider_seqs;
+    const auto known = seqs.find(provider);
+    place.seq = (known == seqs.end() ? 0 : known->second) + (told ? 1 : 0);
+    Transaction::of(tx).change([provider, record, seq = place.seq](Tables& t, Auditor*) {
+        t.provider_weather[provider] = record;
+        t.provider_seqs[provider] = seq;
+    });
+    return place;
+}
+
 std::size_t ProviderStore::forget_permits(Tx&) const { return 0; }
+
+std::optional<FairnessPolicy> FairnessStore::load(Tx& tx) const { return tables(tx).fairness; }
+void FairnessStore::write(Tx&, TimePoint, const std::string&) const {}
+std::optional<FairnessStore::Standings> FairnessStore::standings(Tx&) const { return std::nullopt; }
 
 }
 
@@ -461,6 +502,20 @@ bool CatalogueStore::move_breaker(Tx& tx, const Endpoint& endpoint) const {
         ++t.catalogue.version;
     });
     Transaction::of(tx).notices.emplace_back("catalogue");
+    return true;
+}
+
+bool CatalogueStore::resume(Tx& tx, const PauseRecord& pause, std::optional<domain::TimePoint>) const {
+    const auto same = [pause](const PauseRecord& each) {
+        return each.organization_id == pause.organization_id && each.workflow_type == pause.workflow_type &&
+               each.condition == pause.condition;
+    };
+    const auto& pauses = tables(tx).catalogue.pauses;
+    if (std::none_of(pauses.begin(), pauses.end(), same)) return false;
+    Transaction::of(tx).change([same](Tables& t, Auditor*) {
+        std::erase_if(t.catalogue.pauses, same);
+        ++t.catalogue.version;
+    });
     return true;
 }
 
@@ -618,8 +673,15 @@ std::vector<NodeSeen> SchedulerStore::alive(Tx& tx) const {
 }
 
 void SchedulerStore::forget_nodes(Tx&) const {}
-std::vector<RecordedGate> SchedulerStore::lane_gates(Tx&) const { return {}; }
-void SchedulerStore::record_lane_gate(Tx&, const domain::Lane&, const std::optional<domain::Gate>&) const {}
+std::vector<RecordedGate> GateStore::closed(Tx&) const { return {}; }
+void GateStore::write(Tx&, const GateWrite&) const {}
+void GateStore::forget(Tx&) const {}
+resource_manager::DatabaseReading SchedulerStore::database_health(Tx&) const { return {}; }
+
+void SchedulerStore::write_queue_lengths(Tx&, const QueueLengths&) const {}
+
+QueueLengths SchedulerStore::queue_lengths(Tx&) const { return {}; }
+
 void SchedulerStore::write_state(Tx&, const ShownState&) const {}
 
 }

@@ -13,7 +13,12 @@
 #include "orchestrator/scheduler_store.h"
 #include "priority_queue/dead_letter_store.h"
 #include "priority_queue/queue_store.h"
+#include "resource_manager/budget_state.h"
+#include "resource_manager/estimate.h"
+#include "resource_manager/fairness.h"
+#include "resource_manager/ledger_store.h"
 #include "resource_manager/provider_store.h"
+#include "resource_manager/provider_weather.h"
 #include "resource_manager/usage_store.h"
 #include "subworkflows/catalogue.h"
 #include "webhooks/attempt_store.h"
@@ -67,11 +72,23 @@ struct Tables {
     std::map<std::pair<AttemptKey, std::string>, webhooks::RefusedCallback> refused;
     std::map<std::pair<domain::ExecutionId, std::string>, resource_manager::UsageRecord> usage;
     std::vector<resource_manager::Provider> providers;
+    std::optional<resource_manager::FairnessPolicy> fairness;
+    resource_manager::WeatherRecords provider_weather;
+    std::map<std::string, int> provider_seqs;
     struct Permit {
         resource_manager::PermitRecord record;
         domain::TimePoint granted_at;
     };
     std::vector<Permit> permits;
+    /// With their balances.
+    std::vector<resource_manager::BudgetState> budgets;
+    std::map<domain::BudgetId, int> budget_seqs;
+    std::map<domain::AttemptId, resource_manager::AttemptAccount> accounts;
+    /// What SQL has closed and nobody has settled yet.
+    std::vector<resource_manager::LedgerStore::Reported> reported;
+    std::map<domain::Lane, resource_manager::TypeEstimates> estimates;
+    /// By a transaction that has not ended.
+    domain::TimePoint budgets_locked_until = domain::TimePoint::min();
     std::vector<LoggedEvent> events;
     std::map<domain::NodeId, NodeRow> nodes;
     SchedulerLine scheduler;

@@ -31,16 +31,19 @@ class Transaction final : public platform::Tx {
     /// `write(tables, auditor)`; the auditor is null where nobody sees it yet.
     template <class Write>
     void change(Write write) {
+        wrote = true;
         write(tables_, auditor_);
         if (!auditor_) redo.emplace_back(std::move(write));
     }
 
     std::vector<std::function<void(Tables&, Auditor*)>> redo;
     std::vector<std::string> notices;
+    bool wrote = false;
     /// Rows it has locked.
     std::vector<domain::ExecutionId> locked;
     bool shares_scheduler = false;
     bool locks_scheduler = false;
+    bool locks_budgets = false;
 
     platform::Rows exec(const platform::Statement& statement, const platform::Params& params) override;
     platform::Rows run(std::string_view sql, const platform::Params& params) override;

@@ -62,6 +62,8 @@ void Users::start() {
 
 void Users::leave() {
     left_ = true;
+    // What has been spent is spent: more is given, so that all comes to an end.
+    for (auto& state : world_.tables().budgets) state.budget.limit = domain::kMostMoney;
     auto& catalogue = world_.tables().catalogue;
     if (!catalogue.pauses.empty()) {
         catalogue.pauses.clear();
@@ -94,6 +96,11 @@ void Users::enqueue(int count) {
         e.max_retries = chance_.happens(0.8) ? type->second.retry.max_retries : chance_.between(0, 3);
         if (!type->second.concurrency_key.empty() && chance_.happens(0.8))
             e.concurrency_key = "k" + std::to_string(chance_.between(1, world_.weather().keys));
+        for (const auto& need : type->second.needs)
+            if (chance_.happens(0.3)) {
+                if (!e.need_amounts.empty()) e.need_amounts += '\n';
+                e.need_amounts += std::to_string(chance_.between(0, 3)) + " calls " + need.provider;
+            }
         e.ready = e.scheduled_at <= now;
         if (e.ready) {
             e.ready_at = now;
@@ -101,6 +108,7 @@ void Users::enqueue(int count) {
             e.due_at = e.scheduled_at;
         }
         e.last_seq = 1;
+        if (chance_.happens(0.5)) e.batch = world_.weather().batches[chance_.happens(0.5) ? 1 : 0];
         made.input = "{}";
         item.executions.push_back(std::move(made));
     }
@@ -184,6 +192,9 @@ void Users::pause_lane() {
         pause.workflow_type = type->first.workflow_type;
     }
     if (chance_.happens(0.3)) pause.until = world_.now() + chance_.between(seconds{1}, seconds{20});
+    if (!pause.workflow_type.empty() && chance_.happens(0.3))
+        pause.condition =
+            chance_.happens(0.5) ? "endpoints_healthy" : "queue_below:" + std::to_string(chance_.between(1, 5));
     world_.tell("a pause of " + (pause.workflow_type.empty() ? std::string("everything") : pause.workflow_type));
     world_.server().prompt([&](Transaction& tx) {
         tx.change([pause](Tables& t, Auditor*) {
@@ -254,6 +265,20 @@ void Users::write_sql() {
                 if (auditor) auditor->closed(closed);
                 t.attempts.emplace(Tables::AttemptKey{closed.execution, closed.attempt.id}, closed);
             });
+            if (before.attempt->reserved) {
+                resource_manager::LedgerStore::Reported line;
+                line.id = ++reported_;
+                auto& movement = line.recorded.movement;
+                movement.kind = resource_manager::MovementKind::settle;
+                movement.execution = row.id;
+                movement.attempt = before.attempt->id;
+                movement.demand.lane = row.lane;
+                movement.demand.batch = row.batch;
+                movement.demand.cost = before.attempt->cost.value_or(domain::MicroUsd{});
+                movement.estimated = !before.attempt->cost;
+                line.recorded.pinned_at = before.attempt->granted_at;
+                tx.change([line](Tables& all, Auditor*) { all.reported.push_back(line); });
+            }
         }
         const bool ends = terminal(to);
         row.status = to;

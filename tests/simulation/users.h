@@ -28,6 +28,7 @@ class Users {
     World& world_;
     Chance chance_;
     bool left_ = false;
+    std::int64_t reported_ = 0;
 };
 
 }

@@ -41,6 +41,8 @@ subworkflows::WorkflowType type(Chance& chance, int number, int& endpoints) {
         made.concurrency_key_limit = chance.between(1, 2);
     }
     made.max_wait = chance.happens(0.5) ? Duration{seconds{chance.between(2, 30)}} : Duration{std::chrono::hours{4}};
+    if (chance.happens(0.2)) made.queue_hard_limit = chance.between(3, 15);
+    if (chance.happens(0.2)) made.queue_ttl = seconds{chance.between(3, 60)};
     made.retry = policy(chance);
     made.retry_rejected = chance.happens(0.2);
     made.accept_late = chance.happens(0.4);
@@ -79,6 +81,41 @@ resource_manager::Provider provider(Chance& chance, std::string name) {
     return made;
 }
 
+/// So little that work stops, for everybody, a type or a batch.
+resource_manager::Budget budget(Chance& chance, int number, const std::array<domain::BatchId, 2>& batches) {
+    using resource_manager::BudgetAction;
+    resource_manager::Budget made;
+    made.id.value[15] = static_cast<std::uint8_t>(number);
+    made.name = "b" + std::to_string(number);
+    made.limit = domain::MicroUsd{chance.between(5, 100) * 100000};
+    made.hard = chance.happens(0.9);
+    made.window.unit = resource_manager::WindowUnit::rolling;
+    switch (chance.between(0, 3)) {
+        case 0:
+            break;
+        case 1:
+            made.scope.workflow_type = "a";
+            break;
+        case 2:
+            made.scope.batch = batches[chance.happens(0.5) ? 1 : 0];
+            break;
+        default:
+            made.scope.provider = "p";
+    }
+    made.steps.clear();
+    int at = 30;
+    for (int i = chance.between(0, 3); i > 0; --i) {
+        resource_manager::BudgetStep step;
+        at += chance.between(0, 30);
+        step.at_percent = at;
+        step.undone_below_percent = at - 5;
+        step.action = std::array{BudgetAction::alert, BudgetAction::defer_low_priority, BudgetAction::smaller_batches,
+                                 BudgetAction::pause_non_critical,
+                                 BudgetAction::stop}[static_cast<std::size_t>(chance.between(0, 4))];
+        made.steps.push_back(step);
+    }
+    return made;
+}
 }
 
 Weather::Weather(Chance& chance) {
@@ -101,6 +138,22 @@ Weather::Weather(Chance& chance) {
             for (auto& [lane, made] : catalogue.types)
                 if (chance.happens(0.6)) made.needs.push_back({name, chance.between(1, 3)});
         }
+    }
+
+    for (std::size_t i = 0; i < batches.size(); ++i) batches[i].value[15] = static_cast<std::uint8_t>(i + 1);
+    for (auto& [lane, made] : catalogue.types) {
+        if (chance.happens(0.7)) made.cost_estimate = domain::MicroUsd{chance.between(1, 9) * 100000};
+        made.importance = std::array{domain::Importance::critical, domain::Importance::normal,
+                                     domain::Importance::low}[static_cast<std::size_t>(chance.between(0, 2))];
+    }
+    if (chance.happens(0.5))
+        for (int i = chance.between(1, 3); i > 0; --i) budgets.push_back(budget(chance, i, batches));
+    if (chance.happens(0.3)) pressure = milliseconds{chance.between(20, 200)};
+    // Sometimes less than all together may take, never less than one.
+    if (chance.happens(0.5)) {
+        memory_total_mb = chance.between(300, 600);
+        for (auto& [lane, made] : catalogue.types)
+            if (chance.happens(0.7)) made.memory_mb = chance.between(100, 300);
     }
 
     // Now and then nothing goes wrong but what peers do.

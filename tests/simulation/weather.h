@@ -4,6 +4,7 @@
 
 #include "domain/time.h"
 #include "resource_manager/breaker.h"
+#include "resource_manager/budget.h"
 #include "resource_manager/provider.h"
 #include "simulation/chance.h"
 #include "subworkflows/catalogue.h"
@@ -22,6 +23,11 @@ struct Weather {
     resource_manager::BreakerSettings breaker;
     subworkflows::Catalogue catalogue;
     std::vector<resource_manager::Provider> providers;
+    std::vector<resource_manager::Budget> budgets;
+    std::array<domain::BatchId, 2> batches;
+    int memory_total_mb = 2048;
+    /// A look at the database that takes longer is pressure.
+    domain::Duration pressure{std::chrono::milliseconds{500}};
     /// Values that concurrency keys take.
     int keys = 3;
 

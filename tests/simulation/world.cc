@@ -19,6 +19,8 @@ namespace {
 constexpr Duration kLongest = minutes{20};
 /// Nothing has changed for that long: it is over.
 constexpr Duration kQuiet = seconds{3};
+/// Within that the scheduler has learnt of it, however slow each of the transactions of its turns is.
+constexpr Duration kLearnt = seconds{10};
 }
 
 World* World::current_ = nullptr;
@@ -40,6 +42,10 @@ World::World(std::uint64_t seed, bool traced)
     };
     tables_.catalogue = weather_.catalogue;
     tables_.providers = weather_.providers;
+    for (const auto& budget : weather_.budgets) {
+        tables_.budgets.emplace_back();
+        tables_.budgets.back().budget = budget;
+    }
     auditor_ = std::make_unique<Auditor>(*this);
     server_ = std::make_unique<Server>(*this, chance_.fork());
     peers_ = std::make_unique<Peers>(*this, chance_.fork());
@@ -141,7 +147,9 @@ void World::watch_for_the_end() {
     } else if (!quiet_since_) {
         quiet_since_ = now();
     }
-    const bool ended = quiet_since_ && now() - *quiet_since_ >= kQuiet;
+    const auto* board = quiet_since_ ? leader()->hub().board() : nullptr;
+    const bool learnt = board && board->live() == 0 && board->waiting() == 0;
+    const bool ended = quiet_since_ && now() - *quiet_since_ >= (learnt ? kQuiet : kLearnt);
     if (ended || now() - *healed_at_ > kLongest) {
         auditor_->end();
         return finish();

@@ -60,7 +60,9 @@ constexpr Check kChecks[] = {
         select e.execution_id || ' costs ' || coalesce(e.cost_microusd, 0) || ', its attempts ' || coalesce(a.cost, 0) || ', booked ' || coalesce(u.cost, 0)
         from executions e
         left join (select execution_id, sum(cost_microusd) as cost from attempts group by 1) a using (execution_id)
-        left join (select execution_id, sum(cost_usd * 1000000) as cost from workflow_resource_usage group by 1) u using (execution_id)
+        -- What somebody records by SQL beside it has no id.
+        left join (select execution_id, sum(cost_usd * 1000000) as cost from workflow_resource_usage
+                   where usage_id is not null group by 1) u using (execution_id)
         where coalesce(e.cost_microusd, 0) <> coalesce(a.cost, 0) or coalesce(e.cost_microusd, 0) <> coalesce(u.cost, 0))"},
     {"a completed execution has its result, a dead one its dead letter", R"(
         select e.execution_id || ' is ' || e.status from executions e
@@ -72,6 +74,16 @@ constexpr Check kChecks[] = {
         select a.attempt_id || ' counts ' || a.deliveries || ' deliveries and logs ' || count(d.number)
         from attempts a join deliveries d on d.execution_id = a.execution_id and d.attempt_id = a.attempt_id
         group by a.execution_id, a.number having count(d.number) > a.deliveries)"},
+    {"a balance is the sum of its entries", R"(
+        select b.budget_id || ' has ' || row(b.settled, b.reserved, b.suspense) || ', its entries ' || row(e.settled, e.reserved, e.suspense)
+        from (select budget_id, window_start, sum(settled) as settled, sum(reserved) as reserved, sum(suspense) as suspense
+              from ledger_entries group by 1, 2) e
+        full join budget_balances b using (budget_id, window_start)
+        where (e.settled, e.reserved, e.suspense) is distinct from (b.settled, b.reserved, b.suspense))"},
+    {"what has ended holds no money", R"(
+        select attempt_id || ' holds ' || sum(reserved) || ' reserved and ' || sum(suspense) || ' in suspense'
+        from ledger_entries group by attempt_id, budget_id having sum(reserved) <> 0 or sum(suspense) <> 0)"},
+    {"what SQL says was spent is booked", "select execution_id || ' waits to be booked' from ledger_inbox"},
     {"an execution belongs to one request", R"(
         select made.count || ' executions for ' || keys.count || ' keys'
         from (select count(*) from executions where parent_execution_id is null and batch_id is null) made,

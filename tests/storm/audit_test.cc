@@ -110,6 +110,18 @@ INSTANTIATE_TEST_SUITE_P(
                "belongs to one request"},
         Spoilt{"update idempotency_keys set answer = '{}'", "acknowledged is kept"},
         Spoilt{"update attempts set attempt_id = gen_random_uuid()", "no attempt has it"},
+        Spoilt{"insert into budgets (budget_id, name, window_unit, limit_microusd, hard, steps) values "
+               "(gen_random_uuid(), 'b', 'day', 1, true, '[]'); insert into budget_balances select budget_id, now(), "
+               "now() + interval '1 day', 1 from budgets",
+               "sum of its entries"},
+        Spoilt{
+            "insert into ledger_entries (attempt_id, movement, ordinal, budget_id, execution_id, window_start, "
+            "window_end, available, reserved, suspense, settled) select attempt_id, 'reserve', 1, gen_random_uuid(), "
+            "execution_id, now(), now() + interval '1 day', -1, 1, 0, 0 from attempts",
+            "holds no money"},
+        Spoilt{"insert into ledger_inbox (execution_id, attempt_id, settle, pinned_at) select execution_id, "
+               "attempt_id, true, now() from attempts",
+               "is booked"},
         Spoilt{"update attempts set deliveries = 0", "deliveries counted"}));
 
 }

@@ -134,9 +134,19 @@ HubFixture::~HubFixture() {
     fs::remove_all(directory_, ignored);
 }
 
-std::string HubFixture::make_key(const std::string& role, const std::string& name) const {
+std::string HubFixture::make_key(const std::string& role, const std::string& name,
+                                 const std::string& organization) const {
     platform::ProcessSettings settings;
-    settings.command = {IMPRESARIO_BINARY,      "keys", "create", "--role", role, "--name", name, "--database-url",
+    settings.command = {IMPRESARIO_BINARY,
+                        "keys",
+                        "create",
+                        "--role",
+                        role,
+                        "--name",
+                        name,
+                        "--organization",
+                        organization,
+                        "--database-url",
                         database.url().reveal()};
     auto finished = platform::run_command(std::move(settings));
     if (finished.status != 0) throw std::runtime_error("keys create: " + finished.output);

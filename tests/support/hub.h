@@ -87,7 +87,8 @@ class HubFixture {
     void tell(const std::string& id) const;
     const std::string& key_file() const { return key_file_; }
     const std::string& config() const { return config_; }
-    std::string make_key(const std::string& role, const std::string& name) const;
+    std::string make_key(const std::string& role, const std::string& name,
+                         const std::string& organization = "default") const;
 
   private:
     std::string config_;

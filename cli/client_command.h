@@ -1,0 +1,25 @@
+#pragma once
+// What the subcommands share that are clients of a hub.
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/command.h"
+
+namespace impresario::cli {
+
+/// Runs a command's body and turns what is thrown into an exit code.
+Action guarded(std::function<int()> body);
+
+/// A member as text for a cell; null and absent are "".
+std::string cell(const nlohmann::json& object, const char* name);
+
+/// "2026-11-27 14:03:22" of an RFC 3339 time.
+std::string clock_of(const std::string& time);
+
+void print(const nlohmann::json& json);
+/// JSON given as text, as @file, or as - for standard input. Throws Refusal.
+std::string json_argument(const std::string& given);
+
+}

@@ -1,0 +1,2 @@
+drop table provider_pauses;
+alter table pauses drop column until_condition;

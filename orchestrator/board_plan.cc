@@ -1,0 +1,193 @@
+// Of the board: what a turn is planned from, each lane that has work waiting with everything that limits it.
+#include <algorithm>
+
+#include "orchestrator/board.h"
+#include "orchestrator/switched_off.h"
+
+namespace impresario::orchestrator {
+
+using domain::Lane;
+using domain::TimePoint;
+
+PlanInput Board::plan_input(int most) {
+    PlanInput input;
+    input.most = most;
+    input.shares = shares_;
+    meters_.trim(now_());
+    // Lanes that call the same provider share its limits, those that a budget is for the budget.
+    Shared shared;
+    std::optional<std::size_t> memory;
+    std::optional<std::size_t> database;
+    const auto now = now_();
+    for (auto& [lane, state] : lanes_) {
+        if (state.order.empty() && state.groups.empty() && !state.holds()) continue;
+        const auto* known = type(lane);
+        const auto rates = known ? meters_.applied(lane, known->needs) : Applied{};
+        // A lane whose keys are all closed is asked about, and one that is empty now, so that nothing is kept for it.
+        const bool keyed = by_limits(lane, state, rates);
+        if (state.order.shown() == 0 && !state.holds() && !keyed) continue;
+        LaneView view;
+        view.lane = lane;
+        view.order = &state.order;
+        const auto limit = [&](resource_manager::Limiter limiter) {
+            view.limiters.push_back(input.admission.add(std::move(limiter)));
+        };
+        if (!known) {
+            limit(resource_manager::Pause{lane.workflow_type, std::string(kNotRegistered), "", std::nullopt});
+            input.lanes.push_back(std::move(view));
+            continue;
+        }
+        view.max_wait = known->max_wait;
+        for (const auto& pause : catalogue_->pauses)
+            if (pause.covers(*known))
+                limit(resource_manager::Pause{pause.subject(), pause.reason, pause.by, pause.until, pause.condition});
+        if (!known->enabled)
+            limit(resource_manager::Pause{lane.workflow_type, std::string(kSwitchedOff), "", std::nullopt});
+        if (known->max_concurrency)
+            limit(resource_manager::Concurrency{lane.workflow_type, *known->max_concurrency, state.in_use});
+        if (!known->concurrency_key.empty())
+            limit(resource_manager::KeyConcurrency{
+                known->concurrency_key, known->concurrency_key_limit, &state.key_in_use, {}});
+        resource_manager::Endpoints endpoints;
+        endpoints.subject = lane.workflow_type;
+        for (const auto& endpoint : known->endpoints) {
+            const auto at = endpoints_.find(endpoint.id);
+            if (at == endpoints_.end()) continue;
+            const auto& health = at->second.health;
+            endpoints.endpoints.push_back({endpoint.id, endpoint.url, endpoint.weight, at->second.in_flight,
+                                           std::min(health.window, endpoint.max_in_flight), health.held_until,
+                                           health.detail, at->second.breaker.record()});
+        }
+        limit(std::move(endpoints));
+        view.importance = known->importance;
+        // Where neither money nor a provider nor a share is asked about, nobody needs to know what it costs.
+        const bool asked = !budgets_.empty() || !known->needs.empty() || shares_;
+        const auto learnt = asked ? estimates_.find(lane) : estimates_.end();
+        view.prices = {known->needs, known->cost_estimate, learnt == estimates_.end() ? nullptr : &learnt->second,
+                       unknown_cost_};
+        // Whoever is stopped by his key says nothing about what the lane lacks.
+        for (const auto& applied : rates) {
+            if (!applied.keys) continue;
+            const auto [share, added] = shared.try_emplace(applied.keys, 0);
+            if (added)
+                share->second = input.admission.add(resource_manager::KeyShare{
+                    *applied.provider, applied.meter, applied.keys, std::string(applied.meter->limit().pointer())});
+            view.limiters.push_back(share->second);
+            view.key_shares.push_back(share->second);
+        }
+        limit_by_weather(input, view, known->needs, shared);
+        for (const auto& applied : rates) {
+            const auto [rate, added] = shared.try_emplace(applied.meter, 0);
+            if (added)
+                rate->second = input.admission.add(resource_manager::ProviderRate{*applied.provider, applied.meter});
+            view.limiters.push_back(rate->second);
+        }
+        if (known->memory_mb) {
+            view.memory_mb = *known->memory_mb;
+            if (!memory) memory = input.admission.add(resource_manager::Memory{memory_total_mb_, memory_reserved_mb()});
+            view.limiters.push_back(*memory);
+        }
+        if (database_gate_) {
+            if (!database) database = input.admission.add(resource_manager::DatabaseClosed{*database_gate_});
+            view.limiters.push_back(*database);
+        }
+        limit_by_budgets(input, view, state, shared, now);
+        input.lanes.push_back(std::move(view));
+    }
+    ask_keys(input, now);
+    // All that it shows may wait with its batch, or behind its keys, now.
+    std::erase_if(input.lanes, [](const LaneView& view) { return view.order->shown() == 0; });
+    return input;
+}
+
+/// Of every provider first whether it cools, then what it gives (design, gates). Fair weather is not asked about.
+void Board::limit_by_weather(PlanInput& input, LaneView& view, const std::vector<domain::Need>& needs, Shared& shared) {
+    using namespace resource_manager;
+    const auto each = [&](auto make) {
+        for (const auto& need : needs) {
+            const auto found = meters_.weather().find(need.provider);
+            if (found == meters_.weather().end()) continue;
+            const auto& record = found->second.record();
+            if (record.cooling_until || record.quota || record.learnt) make(found->first, found->second, record);
+        }
+    };
+    each([&](const std::string& provider, const ProviderWeather& weather, const WeatherRecord& record) {
+        if (!record.cooling_until && !record.quota) return;
+        const auto [at, added] = shared.try_emplace(&weather, 0);
+        if (added) at->second = input.admission.add(ProviderCooling{provider, &weather, 0, std::nullopt});
+        view.limiters.push_back(at->second);
+    });
+    each([&](const std::string& provider, const ProviderWeather& weather, const WeatherRecord& record) {
+        if (!record.quota && !record.learnt) return;
+        const auto [at, added] = shared.try_emplace(&record, 0);
+        if (added) at->second = input.admission.add(ProviderLearnt{provider, &weather});
+        view.limiters.push_back(at->second);
+    });
+}
+
+/// The lane's part in every budget that is for it.
+void Board::limit_by_budgets(PlanInput& input, LaneView& view, LaneState& state, Shared& shared, TimePoint now) {
+    if (budgets_.empty() && !state.holds()) return;
+    domain::Demand asked = view.demand({});
+    const bool critical = asked.importance == domain::Importance::critical;
+    for (const auto& budget : budgets_) {
+        asked.batch = budget.budget.scope.batch;
+        if (!budget.budget.scope.share(asked) || (asked.batch && !state.order.has(*asked.batch))) continue;
+        view.budgeted = true;
+        const auto [at, added] = shared.try_emplace(&budget, 0);
+        if (added)
+            at->second = asked.batch ? input.admission.add(resource_manager::BatchBudgetLimit{{&budget, {}}})
+                                     : input.admission.add(resource_manager::BudgetLimit{&budget, {}});
+        view.limiters.push_back(at->second);
+        if (critical) continue;
+        view.limiters.push_back(input.admission.add(resource_manager::BudgetPriority{&budget}));
+        if (asked.batch) continue;
+        const auto asks = thrift(budget);
+        view.thrift.batch_percent = std::min(view.thrift.batch_percent, asks.batch_percent);
+        view.thrift.cheaper_variant = view.thrift.cheaper_variant || asks.cheaper_variant;
+    }
+    // The variant's price is what is declared: it was not learnt from.
+    const auto* known = type(view.lane);
+    view.thrift.cheaper_variant = view.thrift.cheaper_variant && known->cheaper_variant;
+    if (view.thrift.cheaper_variant && known->cheaper_variant->cost_estimate) {
+        view.prices = {known->needs, known->cheaper_variant->cost_estimate};
+        asked = view.demand({});
+    }
+    asked.batch.reset();
+    hold_by_budget(state, asked, now);
+}
+
+/// What a batch's budget, or a priority while money is short, stops waits apart: nothing of the lane waits behind it.
+void Board::hold_by_budget(LaneState& state, const domain::Demand& asked, TimePoint now) {
+    std::optional<LaneState::Held> lane;
+    std::map<domain::BatchId, LaneState::Held> batches;
+    for (const auto& budget : budgets_) {
+        auto demand = asked;
+        demand.batch = budget.budget.scope.batch;
+        if (demand.batch && !state.order.has(*demand.batch)) continue;
+        std::optional<LaneState::Held> held;
+        if (demand.batch)
+            if (auto gate = resource_manager::BudgetLimit{&budget, {}}.check(demand, now))
+                held = {priority_queue::Order::kAll, *std::move(gate)};
+        demand.priority = 0;
+        if (!held)
+            if (auto gate = resource_manager::BudgetPriority{&budget}.check(demand, now))
+                held = {budget.on(resource_manager::BudgetAction::defer_low_priority)->below_priority,
+                        *std::move(gate)};
+        if (!held) continue;
+        if (!demand.batch) {
+            if (!lane || lane->below < held->below) lane = *std::move(held);
+        } else if (auto& known = batches[*demand.batch]; known.below < held->below) {
+            known = *std::move(held);
+        }
+    }
+    const auto slots = [&](const std::string& key) { return free_slots(asked.lane, state, key); };
+    state.order.hold_below(lane ? lane->below : 0, slots);
+    for (const auto& [batch, held] : batches) state.order.hold_below(batch, held.below, slots);
+    for (const auto& [batch, held] : state.held_batches)
+        if (!batches.contains(batch)) state.order.hold_below(batch, 0, slots);
+    state.held = std::move(lane);
+    state.held_batches = std::move(batches);
+}
+
+}

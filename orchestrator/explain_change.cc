@@ -1,0 +1,146 @@
+// Of explain: what somebody can do about a closed gate, with the command for it where there is one.
+#include "orchestrator/explain.h"
+#include "orchestrator/switched_off.h"
+
+namespace impresario::orchestrator {
+
+using domain::GateKind;
+
+namespace {
+
+std::string number(const domain::Gate& gate, std::string_view key) {
+    for (const auto& [name, value] : gate.numbers)
+        if (name == key) return value;
+    return {};
+}
+
+/// The definition of a type with one member changed.
+std::string put_type(const std::string& type, const std::string& change) {
+    return "impresario types show " + type + " --json | jq '" + change + "' | impresario types put " + type + " -";
+}
+
+/// The limit that its numbers name, and one more.
+std::string one_more(const domain::Gate& gate) {
+    const auto limit = number(gate, "limit");
+    const bool whole =
+        !limit.empty() && limit.size() < 10 && limit.find_first_not_of("0123456789") == std::string::npos;
+    return whole ? std::to_string(std::stoll(limit) + 1) : std::string{};
+}
+
+Change of_pause(const domain::Gate& gate, const Situation& s) {
+    const auto& lane = s.execution.lane;
+    const std::string wait = gate.opens_at ? "wait until " + domain::rfc3339(*gate.opens_at) + ", or " : std::string();
+    if (gate.detail.starts_with(kNotRegistered))
+        return {"register the workflow type " + lane.workflow_type,
+                "impresario types put " + lane.workflow_type + " -"};
+    if (gate.detail.starts_with(kSwitchedOff))
+        return {"switch the workflow type on", put_type(lane.workflow_type, ".enabled = true")};
+    if (gate.subject == lane.workflow_type)
+        return {wait + "resume the workflow type", "impresario resume " + lane.workflow_type};
+    if (gate.subject == lane.organization_id) return {wait + "resume the organization", "impresario resume"};
+    if (gate.subject == "everything") return {wait + "resume everything", {}};
+    return {wait + "resume the provider", "impresario resume --provider " + gate.subject};
+}
+
+Change of_endpoint(const domain::Gate& gate, const Situation& s) {
+    const auto& type = s.execution.lane.workflow_type;
+    if (!number(gate, "in_flight").empty())
+        return {
+            "wait for the next answer; an endpoint that answers well is given more at a time, up to its max_in_flight",
+            {}};
+    if (gate.subject == type) return {"give the workflow type an endpoint", "impresario types put " + type + " -"};
+    const std::string wait = gate.opens_at ? "wait until " + domain::rfc3339(*gate.opens_at) + ", or mend" : "mend";
+    return {wait + " what is wrong with the endpoint and put the definition again, which forgets the hold",
+            "impresario types show " + type + " --json | impresario types put " + type + " -"};
+}
+
+Change of_breaker(const domain::Gate& gate, const Situation& s) {
+    const auto& type = s.execution.lane.workflow_type;
+    if (gate.subject == type) return {"wait for the one that tries the endpoint now", {}};
+    const auto endpoint = s.endpoints.find(gate.subject);
+    const std::string wait = gate.opens_at ? "wait until " + domain::rfc3339(*gate.opens_at) + ", or reset" : "reset";
+    return {wait + " the breaker of " + gate.subject,
+            "impresario endpoints reset " + type + " " +
+                (endpoint == s.endpoints.end() ? std::string("ENDPOINT_ID") : endpoint->second.text())};
+}
+
+Change of_provider(const domain::Gate& gate) {
+    const auto space = gate.subject.find(' ');
+    const auto provider = gate.subject.substr(0, space);
+    const auto limit = space == std::string::npos ? std::string() : gate.subject.substr(space + 1);
+    // How the provider does, rather than a limit of ours.
+    if (limit.empty() || limit.starts_with("("))
+        return {(gate.opens_at ? "wait until " + domain::rfc3339(*gate.opens_at) : "wait for those under way") +
+                    ", or reset what was learnt of the provider " + provider,
+                "impresario providers reset " + provider};
+    const std::string wait = gate.opens_at ? "wait until " + domain::rfc3339(*gate.opens_at) + ", or raise" : "raise";
+    return {wait + " the limit " + limit + " of the provider " + provider,
+            "impresario providers show " + provider + "; impresario providers put " + provider + " @limits.json"};
+}
+
+/// Its subject is the provider, the limit and the key.
+Change of_key_limit(const domain::Gate& gate) {
+    const auto space = gate.subject.find(' ');
+    const auto provider = gate.subject.substr(0, space);
+    const auto limit = gate.subject.substr(space + 1, gate.subject.find(' ', space + 1) - space - 1);
+    const bool of_others = !number(gate, "kept").empty();
+    std::string what = gate.opens_at ? "wait until " + domain::rfc3339(*gate.opens_at) + ", or " : std::string();
+    what += (of_others ? "raise the limit " : "raise per_key.ceiling of the limit ") + limit;
+    return {what + " of the provider " + provider,
+            "impresario providers show " + provider + "; impresario providers put " + provider + " @limits.json"};
+}
+
+Change of_budget(const domain::Gate& gate) {
+    const auto& name = gate.subject;
+    const std::string wait = gate.opens_at ? "wait until " + domain::rfc3339(*gate.opens_at) + ", or " : std::string();
+    // Its step asks somebody (resource_manager/budget_limit.cc).
+    if (gate.detail.ends_with("approves going on"))
+        return {wait + "approve going on with the budget " + name, "impresario budgets approve " + name};
+    return {wait + "raise the limit of the budget " + name + ": " + gate.detail,
+            "impresario budgets show " + name + "; impresario budgets put " + name + " @budget.json"};
+}
+
+}
+
+Change what_opens(const GateRun& run, const Situation& s) {
+    const auto& gate = run.gate;
+    const auto& type = s.execution.lane.workflow_type;
+    const auto more = one_more(gate);
+    switch (gate.kind) {
+        case GateKind::paused:
+            return of_pause(gate, s);
+        case GateKind::concurrency:
+            return {"wait until one of those that run has ended, or raise max_concurrency of the workflow type",
+                    more.empty() ? "" : put_type(type, ".max_concurrency = " + more)};
+        case GateKind::key_concurrency:
+            return {
+                "wait until one of those with the same key has ended, or raise concurrency_key_limit of the workflow "
+                "type",
+                more.empty() ? "" : put_type(type, ".concurrency_key_limit = " + more)};
+        case GateKind::endpoint:
+            return of_endpoint(gate, s);
+        case GateKind::breaker:
+            return of_breaker(gate, s);
+        case GateKind::key_limit:
+            return of_key_limit(gate);
+        case GateKind::provider:
+            return of_provider(gate);
+        case GateKind::budget:
+            return of_budget(gate);
+        case GateKind::memory:
+            return {
+                "wait until others that reserve memory have ended, lower memory_mb of the workflow type, or raise "
+                "memory.total_mb of the configuration",
+                put_type(type, ".memory_mb = null")};
+        case GateKind::database:
+            return {"relieve the database: it opens by itself once the pressure is below half of its limit", {}};
+        default:
+            break;
+    }
+    // A gate says itself what opens it.
+    return {(gate.opens_at ? "wait until " + domain::rfc3339(*gate.opens_at) + ", or see to " : "see to ") +
+                std::string(name(gate.kind)) + " " + gate.subject + ": " + gate.detail,
+            {}};
+}
+
+}

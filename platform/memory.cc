@@ -1,0 +1,30 @@
+#include "platform/memory.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#ifdef __SANITIZE_ADDRESS__
+// GCC 12 exports it without its header.
+extern "C" void __sanitizer_purge_allocator();
+#endif
+
+namespace impresario::platform {
+
+std::int64_t resident_mb() {
+    std::ifstream statm("/proc/self/statm");
+    std::int64_t pages = 0;
+    std::int64_t resident = 0;
+    statm >> pages >> resident;
+    return resident * sysconf(_SC_PAGESIZE) / 1048576;
+}
+
+#ifdef __SANITIZE_ADDRESS__
+// AddressSanitizer keeps what was freed, up to 256 MB, to find who still uses it.
+void give_back_memory() { __sanitizer_purge_allocator(); }
+#else
+void give_back_memory() { malloc_trim(0); }
+#endif
+
+}

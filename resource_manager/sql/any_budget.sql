@@ -1,0 +1,1 @@
+select exists (select from budgets where retired_at is null)

@@ -1,0 +1,1 @@
+select organization_id, workflow_type, learnt from cost_estimates

@@ -1,0 +1,1 @@
+select policy, version, updated_at, updated_by, reason from fairness

@@ -1,0 +1,1 @@
+select at, standings from fairness_standings
