@@ -5,7 +5,15 @@
 
 #include <fstream>
 
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define IMPRESARIO_ADDRESS_SANITIZER
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define IMPRESARIO_ADDRESS_SANITIZER
+#endif
+
+#ifdef IMPRESARIO_ADDRESS_SANITIZER
 // GCC 12 exports it without its header.
 extern "C" void __sanitizer_purge_allocator();
 #endif
@@ -20,7 +28,7 @@ std::int64_t resident_mb() {
     return resident * sysconf(_SC_PAGESIZE) / 1048576;
 }
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef IMPRESARIO_ADDRESS_SANITIZER
 // AddressSanitizer keeps what was freed, up to 256 MB, to find who still uses it.
 void give_back_memory() { __sanitizer_purge_allocator(); }
 #else

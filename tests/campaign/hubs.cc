@@ -24,9 +24,9 @@ Hubs::Hubs(const testing::TestDatabase& database, const std::string& failpoints,
     directory_ = testing::temporary_directory("campaign");
     std::ofstream(directory_ + "/hub.key") << "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=\n";
     platform::ProcessSettings settings;
-    settings.command = {IMPRESARIO_BINARY, "keys",           "create",
-                        "--role",          "admin",          "--name",
-                        "campaign",        "--database-url", database.url().reveal()};
+    settings.command = {testing::program(), "keys",           "create",
+                        "--role",           "admin",          "--name",
+                        "campaign",         "--database-url", database.url().reveal()};
     auto finished = platform::run_command(std::move(settings));
     if (finished.status != 0) throw std::runtime_error("keys create: " + finished.output);
     while (!finished.output.empty() && finished.output.back() == '\n') finished.output.pop_back();

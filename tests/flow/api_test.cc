@@ -444,7 +444,7 @@ TEST(Api, ConfigurationMistakesAreAllListed) {
         std::fclose(out);
     }
     platform::ProcessSettings settings;
-    settings.command = {IMPRESARIO_BINARY, "serve", "--config", file};
+    settings.command = {program(), "serve", "--config", file};
     settings.environment = {
         {"IMPRESARIO_DATABASE_URL", ""}, {"IMPRESARIO_HUB_KEY", ""}, {"IMPRESARIO_HUB_KEY_FILE", ""}};
     const auto finished = platform::run_command(settings);

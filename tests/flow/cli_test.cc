@@ -26,7 +26,7 @@ struct Said {
 
 Said run(const std::vector<std::string>& arguments, std::vector<std::pair<std::string, std::string>> environment = {}) {
     platform::ProcessSettings settings;
-    settings.command = {IMPRESARIO_BINARY};
+    settings.command = {program()};
     settings.command.insert(settings.command.end(), arguments.begin(), arguments.end());
     settings.environment = std::move(environment);
     const auto finished = platform::run_command(std::move(settings));

@@ -357,7 +357,7 @@ TEST_F(Explain, OnTheCommandLine) {
     await_recorded(id, "paused");
     const auto say = [&](std::vector<std::string> arguments) {
         platform::ProcessSettings settings;
-        settings.command = {IMPRESARIO_BINARY, "explain"};
+        settings.command = {program(), "explain"};
         settings.command.insert(settings.command.end(), arguments.begin(), arguments.end());
         settings.environment = {{"IMPRESARIO_URL", "http://127.0.0.1:" + std::to_string(hub.hub->port())},
                                 {"IMPRESARIO_KEY", hub.key}};

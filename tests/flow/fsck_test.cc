@@ -33,7 +33,7 @@ struct Said {
 
 Said cli(const HubFixture& hub, std::vector<std::string> arguments, const std::string& key = "") {
     platform::ProcessSettings settings;
-    settings.command = {IMPRESARIO_BINARY};
+    settings.command = {program()};
     settings.command.insert(settings.command.end(), arguments.begin(), arguments.end());
     settings.environment = {{"IMPRESARIO_URL", "http://127.0.0.1:" + std::to_string(hub.hub->port())},
                             {"IMPRESARIO_KEY", key.empty() ? hub.key : key}};

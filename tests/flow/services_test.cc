@@ -25,7 +25,7 @@ class Program {
         : port(wanted_port == 0 ? free_port() : wanted_port),
           log_file_((fs::temp_directory_path() / (name + "-" + std::to_string(port) + ".log")).string()) {
         platform::ProcessSettings settings;
-        settings.command = {(fs::path(IMPRESARIO_BINARY).parent_path() / name).string(), "--port",
+        settings.command = {(fs::path(program()).parent_path() / name).string(), "--port",
                             std::to_string(port)};
         settings.command.insert(settings.command.end(), arguments.begin(), arguments.end());
         settings.environment = std::move(environment);

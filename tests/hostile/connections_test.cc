@@ -39,7 +39,7 @@ TEST(HostileConnections, ThousandsThatAskNothingKeepNobodyOut) {
     auto lines = crowd(hub.hub->port(), count);
     EXPECT_TRUE(eventually([&] { return hub.hub->open_files() >= static_cast<std::size_t>(count); }));
     std::cerr << "memory of " << count << " connections: " << (hub.hub->memory_kib() - before) / 1024 << " MiB\n";
-    EXPECT_LT(hub.hub->memory_kib() - before, static_cast<std::size_t>(count) * 32 + kSanitizerKib);
+    EXPECT_LT(hub.hub->memory_kib() - before, static_cast<std::size_t>(count) * 32 + sanitizer_kib());
     // One after the other they make room, as long as there is anybody who asks.
     ASSERT_TRUE(eventually([&] { return request(hub.hub->port(), "GET", "/livez").status == 200; }, 5));
     for (int i = 0; i < 20; ++i) {
@@ -140,7 +140,7 @@ TEST(HostileConnections, AnAnswerThatNobodyReadsHoldsNothingUp) {
     }
     for (int i = 0; i < 10; ++i) EXPECT_EQ(hub.api("POST", "/v1/executions", {{"workflow_type", "work"}}).status, 201);
     EXPECT_TRUE(eventually([&] { return hub.hub->open_files() <= files + 1; }, 15)) << hub.hub->open_files();
-    EXPECT_LT(hub.hub->memory_kib(), 400U * 1024 + kSanitizerKib);
+    EXPECT_LT(hub.hub->memory_kib(), 400U * 1024 + sanitizer_kib());
 }
 
 TEST(HostileConnections, LargeBodiesOfStrangersTakeNoMoreThanTheirRoom) {

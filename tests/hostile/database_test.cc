@@ -217,7 +217,7 @@ TEST(HostileDatabase, S06StoppedUnderLoad) {
               std::to_string(clients.acknowledged().size()))
         << "nothing acknowledged is lost";
     EXPECT_TRUE(eventually([&] { return hub.hub->open_files() <= files; })) << files << " " << hub.hub->open_files();
-    EXPECT_LT(hub.hub->memory_kib(), memory + memory / 20 + 16 * 1024 + kSanitizerKib) << memory;
+    EXPECT_LT(hub.hub->memory_kib(), memory + memory / 20 + 16 * 1024 + sanitizer_kib()) << memory;
 }
 
 TEST(HostileDatabase, WithoutRoomNothingIsAcknowledgedThatIsNotStored) {

@@ -99,7 +99,7 @@ TEST(HostilePeers, AnAnswerWithoutEndIsCutAndTakesNoMemory) {
     EXPECT_EQ(delivery(hub, hub.enqueue("chunked"))["outcome"], "accepted");
     EXPECT_EQ(hub.await_end(hub.enqueue("failing"))["status"], "dead");
     EXPECT_LT(sent, 3 * (16 + 16) * mebibyte.size()) << "16 MiB each, and what is in the kernel's buffers";
-    EXPECT_LT(hub.hub->memory_kib(), before + 128 * 1024 + kSanitizerKib);
+    EXPECT_LT(hub.hub->memory_kib(), before + 128 * 1024 + sanitizer_kib());
 }
 
 TEST(HostilePeers, WhatIsPackedIsNotUnpacked) {

@@ -115,7 +115,7 @@ TEST(R04, AWrongWayToTheDatabaseIsSaidAndEndsTheHub) {
          "leads to another database"}};
     for (const auto& each : cases) {
         platform::ProcessSettings settings;
-        settings.command = {IMPRESARIO_BINARY, "serve"};
+        settings.command = {program(), "serve"};
         settings.environment = each.environment;
         settings.environment.emplace_back("IMPRESARIO_HUB_KEY", "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=");
         settings.environment.emplace_back("IMPRESARIO_HTTP_PORT", std::to_string(free_port()));

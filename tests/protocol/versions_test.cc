@@ -34,7 +34,7 @@ void migrate(const TestDatabase& database, const Migrator& migrator, int target,
 
 platform::Finished impresario(const TestDatabase& database, std::vector<std::string> arguments) {
     platform::ProcessSettings settings;
-    settings.command = {IMPRESARIO_BINARY};
+    settings.command = {program()};
     settings.command.insert(settings.command.end(), arguments.begin(), arguments.end());
     settings.environment = {{"IMPRESARIO_DATABASE_URL", database.url().reveal()},
                             {"IMPRESARIO_HUB_KEY", "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="},

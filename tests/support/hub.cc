@@ -62,8 +62,7 @@ HubProcess::HubProcess(const TestDatabase& database, const std::string& key_file
         << extra_config;
     platform::ProcessSettings settings;
     settings.command = before;
-    for (const auto& part : {std::string(IMPRESARIO_BINARY), std::string("serve"), std::string("--config"),
-                             directory_ + "/impresario.toml"})
+    for (const auto& part : {program(), std::string("serve"), std::string("--config"), directory_ + "/impresario.toml"})
         settings.command.push_back(part);
     settings.environment = {{"IMPRESARIO_DATABASE_URL", database_url.empty() ? database.url().reveal() : database_url},
                             {"IMPRESARIO_HTTP_PORT", std::to_string(port_)},
@@ -137,7 +136,7 @@ HubFixture::~HubFixture() {
 std::string HubFixture::make_key(const std::string& role, const std::string& name,
                                  const std::string& organization) const {
     platform::ProcessSettings settings;
-    settings.command = {IMPRESARIO_BINARY,
+    settings.command = {program(),
                         "keys",
                         "create",
                         "--role",

@@ -11,16 +11,13 @@
 #include "tests/support/database.h"
 #include "tests/support/http.h"
 #include "tests/support/peer.h"
+#include "tests/support/program.h"
 
 namespace impresario::testing {
 
 /// What a sanitizer may add to a hub's memory: AddressSanitizer keeps the last 256 MiB that were freed, to see who
 /// still uses them.
-#ifdef IMPRESARIO_SANITIZED
-inline constexpr std::size_t kSanitizerKib = 384 * 1024;
-#else
-inline constexpr std::size_t kSanitizerKib = 0;
-#endif
+inline std::size_t sanitizer_kib() { return sanitized() ? 384 * 1024 : 0; }
 
 /// One hub process.
 class HubProcess {

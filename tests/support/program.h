@@ -1,0 +1,18 @@
+#pragma once
+// The program under test: the tests that drive it from outside serve several builds of it.
+
+#include <cstdlib>
+#include <string>
+
+namespace impresario::testing {
+
+/// Its path: what IMPRESARIO_BINARY says, else the one built beside the tests. The services lie beside it.
+inline std::string program() {
+    const char* given = std::getenv("IMPRESARIO_BINARY");
+    return given ? given : IMPRESARIO_BINARY;
+}
+
+/// Whether it was built with a sanitizer, which scripts/sanitize says. It is slower then, and larger.
+inline bool sanitized() { return std::getenv("IMPRESARIO_SANITIZED") != nullptr; }
+
+}
