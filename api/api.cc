@@ -61,6 +61,7 @@ void Api::add_routes() {
     route("GET", "/v1/providers", Role::viewer, &Api::show_providers);
     route("GET", "/v1/providers/{name}", Role::viewer, &Api::show_providers);
     route("PUT", "/v1/providers/{name}", Role::admin, &Api::put_provider);
+    route("POST", "/v1/providers/{name}/preview", Role::viewer, &Api::preview_provider);
     route("DELETE", "/v1/providers/{name}", Role::admin, &Api::delete_provider);
     route("GET", "/v1/providers/{name}/versions", Role::viewer, &Api::provider_versions);
     route("POST", "/v1/providers/{name}/cool", Role::operator_, &Api::cool_provider);

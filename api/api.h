@@ -88,6 +88,7 @@ class Api {
     // routes_providers.cc
     Task<Response> show_providers(Call call);
     Task<Response> put_provider(Call call);
+    Task<Response> preview_provider(Call call);
     Task<Response> delete_provider(Call call);
     Task<Response> provider_versions(Call call);
     // routes_budgets.cc

@@ -3,14 +3,13 @@
 #include "api/definition_versions.h"
 #include "api/problem.h"
 #include "api/request_reader.h"
+#include "api/waiting_lanes.h"
 #include "orchestrator/budget_events.h"
 #include "platform/gate_json.h"
 #include "platform/json_writer.h"
-#include "priority_queue/queue_store.h"
 #include "resource_manager/budget_json.h"
 #include "resource_manager/budget_preview.h"
 #include "resource_manager/budget_store.h"
-#include "resource_manager/estimate_store.h"
 
 namespace impresario::api {
 
@@ -162,12 +161,10 @@ Task<HttpResponse> Api::preview_budget(Call call) {
                           "organization default");
     struct Read {
         std::vector<BudgetState> budgets;
-        std::vector<priority_queue::LevelCount> levels;
-        std::map<domain::Lane, resource_manager::TypeEstimates> estimates;
+        std::vector<resource_manager::WaitingLane> lanes;
     };
-    auto asked = node_.database().read([now](Tx& tx) {
-        return Read{BudgetStore().load(tx, now), priority_queue::QueueStore().count_levels(tx),
-                    resource_manager::EstimateStore().load(tx)};
+    auto asked = node_.database().read([now, catalogue = node_.catalogue(), unknown = hub_.unknown_cost()](Tx& tx) {
+        return Read{BudgetStore().load(tx, now), waiting_lanes(tx, *catalogue, unknown)};
     });
     const auto read = co_await std::move(asked);
     std::optional<BudgetState> before;
@@ -178,25 +175,13 @@ Task<HttpResponse> Api::preview_budget(Call call) {
     fresh.budget = *budget;
     const auto after = resource_manager::redefined(before.value_or(fresh), *budget, now);
 
-    std::map<domain::Lane, std::int64_t> waiting;
-    for (const auto& level : read.levels) waiting[level.lane] += static_cast<std::int64_t>(level.count);
-    std::vector<resource_manager::WaitingLane> lanes;
-    const auto catalogue = node_.catalogue();
-    for (const auto& [lane, type] : catalogue->types) {
-        const auto count = waiting.find(lane);
-        const auto learnt = read.estimates.find(lane);
-        const resource_manager::PriceList prices(type.needs, type.cost_estimate,
-                                                 learnt == read.estimates.end() ? nullptr : &learnt->second,
-                                                 hub_.unknown_cost());
-        lanes.push_back({lane, count == waiting.end() ? 0 : count->second, prices.at(0), type.importance});
-    }
     JsonWriter json;
     json.open();
     json.field("budget", budget->name);
     json.raw("before", before ? shown(*before, now) : "null");
     json.raw("after", shown(after, now));
     json.open("lanes", '[');
-    for (const auto& line : resource_manager::preview(before, after, lanes, now)) {
+    for (const auto& line : resource_manager::preview(before, after, read.lanes, now)) {
         json.open();
         json.field("organization_id", line.lane.organization_id)
             .field("workflow_type", line.lane.workflow_type)

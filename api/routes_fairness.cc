@@ -3,8 +3,8 @@
 #include "api/definition_versions.h"
 #include "api/problem.h"
 #include "api/request_reader.h"
+#include "api/waiting_lanes.h"
 #include "platform/json_writer.h"
-#include "priority_queue/queue_store.h"
 #include "resource_manager/fairness_json.h"
 #include "resource_manager/fairness_store.h"
 
@@ -121,8 +121,7 @@ Task<HttpResponse> Api::preview_fairness(Call call) {
     auto asked_found = node_.database().transact([](Tx& tx) {
         const FairnessStore store;
         Found found{store.load(tx), store.standings(tx), {}};
-        const auto levels = priority_queue::QueueStore().count_levels(tx);
-        for (const auto& level : levels) found.waiting[level.lane] += static_cast<std::int64_t>(level.count);
+        found.waiting = count_waiting(tx);
         return found;
     });
     const auto found = co_await std::move(asked_found);

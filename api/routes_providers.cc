@@ -2,10 +2,13 @@
 #include "api/definition_versions.h"
 #include "api/problem.h"
 #include "api/request_reader.h"
+#include "api/waiting_lanes.h"
 #include "journal/event_store.h"
 #include "orchestrator/lane_events.h"
+#include "platform/gate_json.h"
 #include "platform/json_writer.h"
 #include "resource_manager/provider_json.h"
+#include "resource_manager/provider_preview.h"
 #include "resource_manager/provider_store.h"
 #include "resource_manager/weather_store.h"
 
@@ -114,6 +117,28 @@ void write_provider(JsonWriter& json, const Provider& provider) {
         .raw("limits", resource_manager::limits_json(provider));
 }
 
+double seconds_of(domain::Duration duration) { return static_cast<double>(duration.count()) / 1e6; }
+
+void write_preview(JsonWriter& json, const resource_manager::ProviderLanePreview& line) {
+    const auto gate = [](const resource_manager::LimitsMet& met) {
+        return met.gate ? platform::gate_json(*met.gate) : std::string("null");
+    };
+    const auto last = [](const resource_manager::LimitsMet& met) {
+        return met.last_in ? std::optional(seconds_of(*met.last_in)) : std::nullopt;
+    };
+    json.open();
+    json.field("organization_id", line.lane.organization_id)
+        .field("workflow_type", line.lane.workflow_type)
+        .field("waiting", line.waiting)
+        .field("fit_before", line.before.fit)
+        .field("fit_after", line.after.fit)
+        .field("last_in_seconds_before", last(line.before))
+        .field("last_in_seconds_after", last(line.after))
+        .raw("gate_before", gate(line.before))
+        .raw("gate_after", gate(line.after));
+    json.close();
+}
+
 /// Providers are everybody's: one organization's administrator would set the limits of all others.
 HttpResponse not_yours() {
     return problem(403, "forbidden",
@@ -173,6 +198,42 @@ Task<HttpResponse> Api::put_provider(Call call) {
     write_provider(json, stored);
     json.close();
     co_return json_response(stored.version == 1 ? 201 : 200, std::move(json).text());
+}
+
+/// What would be so if it were put. Nothing is changed.
+Task<HttpResponse> Api::preview_provider(Call call) {
+    if (!call.caller.looks_after_all()) co_return not_yours();
+    auto parsed = resource_manager::parse_provider(call.request.body, call.path["name"]);
+    if (!parsed) co_return invalid(parsed.error());
+    const Provider after = *std::move(parsed);
+    struct Read {
+        std::optional<Provider> before;
+        std::vector<resource_manager::LoadedPermit> permits;
+        std::vector<resource_manager::WaitingLane> lanes;
+    };
+    auto asked_read = node_.database().read(
+        [name = after.name, catalogue = node_.catalogue(), unknown = hub_.unknown_cost()](Tx& tx) {
+            Read read;
+            const auto providers = ProviderStore().load(tx);
+            for (const auto& provider : providers)
+                if (provider.name == name) read.before = provider;
+            read.permits = ProviderStore().permits(tx);
+            read.lanes = waiting_lanes(tx, *catalogue, unknown);
+            return read;
+        });
+    const auto read = co_await std::move(asked_read);
+    const auto lines = resource_manager::preview(read.before ? &*read.before : nullptr, &after, read.permits,
+                                                 read.lanes, node_.clock().now());
+    JsonWriter json;
+    json.open();
+    json.field("provider", after.name);
+    json.raw("limits_before", read.before ? resource_manager::limits_json(*read.before) : "null");
+    json.raw("limits_after", resource_manager::limits_json(after));
+    json.open("lanes", '[');
+    for (const auto& line : lines) write_preview(json, line);
+    json.close(']');
+    json.close();
+    co_return json_response(200, std::move(json).text());
 }
 
 Task<HttpResponse> Api::delete_provider(Call call) {

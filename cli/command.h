@@ -41,6 +41,7 @@ void add_client_commands(Commands commands);
 void add_explain(Commands commands);
 void add_budgets(Commands commands);
 void add_fairness(Commands commands);
+void add_providers(Commands commands);
 void add_fsck(Commands commands);
 
 }

@@ -549,75 +549,6 @@ int list_types(const TypeOptions& o) {
     return Exit::ok;
 }
 
-struct WeatherOptions {
-    ClientOptions client;
-    std::string name;
-    std::string reason;
-    std::string until;
-};
-
-int set_weather(const WeatherOptions& o, const std::string& what) {
-    Json body = Json::object();
-    if (!o.reason.empty()) body["reason"] = o.reason;
-    if (!o.until.empty()) body["until"] = o.until;
-    print(Client(o.client).ask("POST", "/v1/providers/" + platform::percent_encode(o.name) + "/" + what, body));
-    return Exit::ok;
-}
-
-/// "cooling until …: why", "48 in 60 s since …"
-std::string shown_weather(const Json& weather) {
-    if (!weather.is_object()) return "fair";
-    std::string text = cell(weather, "state");
-    if (const auto until = cell(weather, "cooling_until"); !until.empty()) text += " until " + until;
-    if (const auto learnt = cell(weather, "learnt"); !learnt.empty())
-        text += ", " + learnt + " requests in " + cell(weather, "window_seconds") + " s go well";
-    if (const auto left = cell(weather, "remaining"); !left.empty())
-        text += ", " + left + " " + cell(weather, "remaining_of") + " left until " + cell(weather, "remaining_until");
-    if (const auto why = cell(weather, "why"); !why.empty()) text += ": " + why;
-    if (const auto by = cell(weather, "by"); !by.empty()) text += " (by " + by + ")";
-    return text;
-}
-
-int list_providers(const TypeOptions& o) {
-    const Client client(o.client);
-    const auto answer = client.ask("GET", "/v1/providers");
-    if (o.client.wants_json()) {
-        print(answer);
-        return Exit::ok;
-    }
-    Table table({"provider", "limit", "allows", "for", "used", "in flight", "headroom", "next"});
-    for (const auto& provider : answer["providers"])
-        for (const auto& limit : provider["limits"]) {
-            std::string allows = cell(limit, "limit") + " " + cell(limit, "of");
-            if (!cell(limit, "per").empty()) allows += " / " + cell(limit, "per");
-            bool used = false;
-            for (const auto& use : provider["use"]) {
-                if (use["limit"] != limit["name"]) continue;
-                used = true;
-                table.add({cell(provider, "name"), cell(limit, "name"), allows,
-                           cell(use, "subject").empty() ? "all" : cell(use, "subject"), cell(use, "used"),
-                           cell(use, "in_flight"), cell(use, "headroom"), cell(use, "next_at")});
-                if (!use.contains("keys")) continue;
-                for (const auto& key : use["keys"])
-                    table.add({"", "",
-                               limit["per_key"].contains("guaranteed")
-                                   ? cell(limit["per_key"], "guaranteed") + " to " + cell(limit["per_key"], "ceiling")
-                                   : cell(limit["per_key"], "ceiling"),
-                               cell(limit, "key") + " = " + cell(key, "key"), cell(key, "used"), cell(key, "in_flight"),
-                               cell(key, "headroom"), cell(key, "next_at")});
-            }
-            if (!used)
-                table.add({cell(provider, "name"), cell(limit, "name"), allows, "each " + cell(limit, "scope"), "0",
-                           "0", "", ""});
-        }
-    table.print();
-    Table weather({"provider", "weather"});
-    for (const auto& provider : answer["providers"])
-        weather.add({cell(provider, "name"), shown_weather(provider["weather"])});
-    weather.print();
-    return Exit::ok;
-}
-
 // ---- endpoints ------------------------------------------------------------------------------------------------------
 
 struct EndpointOptions {
@@ -830,62 +761,6 @@ void add_client_commands(Commands commands) {
         o->client.add_to(d);
         act(d, [o] {
             print(Client(o->client).ask("POST", "/v1/dead-letters/" + platform::percent_encode(o->id) + "/discard"));
-            return static_cast<int>(Exit::ok);
-        });
-    }
-    {
-        auto o = std::make_shared<TypeOptions>();
-        auto* c = app.add_subcommand("providers", "The providers that workflow types call, and their limits");
-        c->footer(
-            "Examples:\n  impresario providers list\n  impresario providers put gemini '{\"limits\": [{\"name\": "
-            "\"rpm\", "
-            "\"of\": \"requests\", \"limit\": 60, \"per\": \"minute\"}], \"reason\": \"new plan\"}'");
-        c->require_subcommand(1);
-        const auto path = [](const TypeOptions& of) { return "/v1/providers/" + platform::percent_encode(of.name); };
-        auto* l = c->add_subcommand("list", "List them, with what is used");
-        o->client.add_to(l);
-        act(l, [o] { return list_providers(*o); });
-        auto* s = c->add_subcommand("show", "One of them");
-        s->add_option("name", o->name, "Provider")->required();
-        o->client.add_to(s);
-        act(s, [o, path] {
-            print(Client(o->client).ask("GET", path(*o)));
-            return static_cast<int>(Exit::ok);
-        });
-        auto* p = c->add_subcommand("put", "Set its limits; effective on every node at once");
-        p->add_option("name", o->name, "Provider")->required();
-        p->add_option("definition", o->definition, "JSON, @file, or - for standard input")->required();
-        o->client.add_to(p);
-        act(p, [o, path] {
-            print(Json::parse(Client(o->client).ask_text("PUT", path(*o), json_argument(o->definition))));
-            return static_cast<int>(Exit::ok);
-        });
-        auto* d = c->add_subcommand("delete", "Remove one: whoever calls it is not limited any more");
-        d->add_option("name", o->name, "Provider")->required();
-        o->client.add_to(d);
-        act(d, [o, path] {
-            Client(o->client).ask_text("DELETE", path(*o), "");
-            std::printf("%s is gone\n", o->name.c_str());
-            return static_cast<int>(Exit::ok);
-        });
-        auto w = std::make_shared<WeatherOptions>();
-        const auto by_hand = [&](const char* name, const char* about) {
-            auto* made = c->add_subcommand(name, about);
-            made->add_option("name", w->name, "Provider")->required();
-            made->add_option("--reason", w->reason, "Why, for those who wonder");
-            w->client.add_to(made);
-            return made;
-        };
-        auto* cool = by_hand("cool", "Leave it alone: nothing that calls it starts until then");
-        cool->add_option("--until", w->until, "RFC 3339 time, within a day")->required();
-        act(cool, [w] { return set_weather(*w, "cool"); });
-        auto* reset = by_hand("reset", "Forget that it has refused: it is asked again at once, as much as is declared");
-        act(reset, [w] { return set_weather(*w, "reset"); });
-        auto* h = c->add_subcommand("history", "Its limits at each time, who set them and why");
-        h->add_option("name", o->name, "Provider")->required();
-        o->client.add_to(h);
-        act(h, [o, path] {
-            print(Client(o->client).ask("GET", path(*o) + "/versions"));
             return static_cast<int>(Exit::ok);
         });
     }

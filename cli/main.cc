@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
     add_explain(commands);
     add_budgets(commands);
     add_fairness(commands);
+    add_providers(commands);
     add_fsck(commands);
     add_bench(commands);
     try {

@@ -6,19 +6,11 @@
 #include <vector>
 
 #include "domain/gate.h"
-#include "domain/importance.h"
 #include "domain/lane.h"
 #include "resource_manager/budget_state.h"
-#include "resource_manager/price.h"
+#include "resource_manager/waiting_lane.h"
 
 namespace impresario::resource_manager {
-
-struct WaitingLane {
-    domain::Lane lane;
-    std::int64_t waiting = 0;
-    PriceList::Price price;
-    domain::Importance importance = domain::Importance::normal;
-};
 
 /// How one budget meets a lane's queue: what stops its next one, and how many of those that wait it has money for, each
 /// lane as if it were alone.

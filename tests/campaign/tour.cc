@@ -109,6 +109,7 @@ void tour(Hubs& hubs, const Peer& peer) {
     const Json limits{{"limits", {{{"name", "rate"}, {"of", "requests"}, {"limit", 100}, {"per", "second"}}}}};
     hubs.ask("PUT", "/v1/providers/metered", limits);
     hubs.ask("PUT", "/v1/providers/unused", limits);
+    hubs.ask("POST", "/v1/providers/unused/preview", limits);
     hubs.ask("DELETE", "/v1/providers/unused");
     hubs.ask("GET", "/v1/providers/unused/versions");
     // A step that begins and ends with each execution.

@@ -64,6 +64,13 @@ TEST_F(Cli, ProvidersAreListedWithTheKeysThatUseMost) {
     const auto shown = cli({"providers", "show", "test"}).json();
     EXPECT_EQ(shown["limits"][0]["per_key"], (Json{{"guaranteed", 2}, {"ceiling", 5}}));
     EXPECT_EQ(shown["use"][0]["keys"][0]["guaranteed_left"], 1);
+
+    hub.register_type("t", peer.url(),
+                      {{"enabled", false}, {"call_estimates", {{{"provider", "test"}, {"calls", 1}}}}});
+    for (int i = 0; i < 3; ++i) hub.enqueue("t");
+    const std::string half = R"({"limits": [{"name": "rate", "of": "requests", "limit": 2, "per": 60}]})";
+    EXPECT_THAT(cli({"providers", "preview", "test", half, "--table"}).text,
+                ContainsRegex("default +t +3 +3 +1 +now +60 s"));
 }
 
 TEST_F(Cli, FairnessIsPreviewedPutShownAndCleared) {

@@ -75,6 +75,23 @@ TEST(Provider, TheGateIsTold) {
                                  "check_resource_availability() where resource_type = 'provider:test:rate'"),
               "false 1 1");
 
+    // What more would do is told before it is done.
+    const auto preview = hub.api("POST", "/v1/providers/test/preview", per_second(2, 3600)).json();
+    EXPECT_EQ(preview["limits_before"][0]["limit"], 1);
+    EXPECT_EQ(preview["limits_after"][0]["limit"], 2);
+    ASSERT_EQ(preview["lanes"].size(), 1U) << preview.dump();
+    const auto& lane = preview["lanes"][0];
+    EXPECT_EQ(lane["workflow_type"], "calls");
+    EXPECT_EQ(lane["waiting"], 1);
+    EXPECT_EQ(lane["gate_before"]["kind"], "provider");
+    EXPECT_EQ(lane["fit_before"], 0);
+    EXPECT_EQ(lane["last_in_seconds_before"], 3600.0);
+    EXPECT_EQ(lane["gate_after"], nullptr);
+    EXPECT_EQ(lane["fit_after"], 1);
+    EXPECT_EQ(lane["last_in_seconds_after"], 0.0);
+    EXPECT_EQ(hub.api("POST", "/v1/providers/test/preview", per_second(0, 3600)).status, 422);
+    EXPECT_EQ(hub.get("/v1/providers/test")["version"], 1) << "a preview changes nothing";
+
     // More is allowed now: it goes at once, and what has gone counts.
     ASSERT_EQ(hub.api("PUT", "/v1/providers/test", per_second(2, 3600)).status, 200);
     EXPECT_EQ(hub.await_end(waits)["status"], "completed");
