@@ -324,6 +324,16 @@ void Board::set_providers(const std::vector<resource_manager::Provider>& provide
                           const std::vector<resource_manager::LoadedPermit>& permits,
                           const resource_manager::WeatherRecords& weather) {
     meters_.load(providers, permits, now_(), weather);
+    // What ended while they were read ended before anything was counted, and nothing will end it again.
+    for (const auto& each : permits) {
+        if (!each.execution) continue;
+        const auto live = live_.find(*each.execution);
+        if (live == live_.end() || live->second.attempt != each.attempt || live->second.fence != each.fence) {
+            meters_.released(*each.execution, std::max(now_(), each.lease_until));
+        } else if (!live->second.in_flight()) {
+            meters_.ended(*each.execution, now_());
+        }
+    }
     count_keys_anew();
 }
 

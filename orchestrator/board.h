@@ -131,7 +131,7 @@ class Board {
     };
     std::vector<BreakerView> breakers() const;
 
-    /// Providers and what is used of them, as the tables say.
+    /// Providers and what is used of them, as the tables say. Those of `permits` that live are observed before.
     void set_providers(const std::vector<resource_manager::Provider>& providers,
                        const std::vector<resource_manager::LoadedPermit>& permits,
                        const resource_manager::WeatherRecords& weather = {});

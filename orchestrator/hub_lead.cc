@@ -120,13 +120,13 @@ Task<void> Hub::load() {
     feed_begun_ = loaded.feed.begun;
     feed_hinted_ = true;
     doubted_until_ = node_.operations().now();
-    board_->set_providers(*node_.providers(), loaded.permits, loaded.weather);
-    recorded_weather_ = loaded.weather;
-    known_providers_ = node_.providers();
     inbox_hinted_ = true;
     board_->set_estimates(loaded.estimates);
     for (const auto& row : loaded.rows) board_->observe(row.execution);
     for (const auto& row : loaded.gated) board_->observe(row.execution);
+    board_->set_providers(*node_.providers(), loaded.permits, loaded.weather);
+    recorded_weather_ = loaded.weather;
+    known_providers_ = node_.providers();
     for (const auto& level : loaded.levels) board_->expect(level);
     board_->end_due_reading(loaded.next_due);
     gates_.load(loaded.gates);

@@ -47,6 +47,8 @@ struct LoadedPermit {
     std::optional<domain::TimePoint> ended_at;
     /// Of its execution.
     std::string limit_keys = {};
+    /// Of a live one: nobody sends it after that.
+    domain::TimePoint lease_until = {};
 };
 
 class ProviderMeters {

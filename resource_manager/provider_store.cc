@@ -99,6 +99,7 @@ std::vector<LoadedPermit> ProviderStore::permits(Tx& tx) const {
                 permit.execution = row.id<domain::ExecutionId>();
                 permit.attempt = row.id<domain::AttemptId>();
                 permit.fence = row.small();
+                permit.lease_until = row.time();
             }
             permits.push_back(std::move(permit));
         }

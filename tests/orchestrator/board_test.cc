@@ -126,6 +126,51 @@ TEST(Board, WhatIsLearntWhileEstimatesAreReadIsKept) {
     EXPECT_TRUE(known().empty());
 }
 
+/// A callback comes while a new scheduler still reads its tables: what its execution held is free, though they say that
+/// it holds it.
+TEST(Board, WhatEndedWhileProvidersWereReadHoldsNothing) {
+    Operations operations;
+    TimePoint now = kStart;
+    Board board(operations, [&] { return now; });
+    board.set_catalogue(catalogue());
+    resource_manager::ProviderLimit rate{"rate", resource_manager::Measure::requests, 3};
+    resource_manager::ProviderLimit slots{"slots", resource_manager::Measure::concurrency, 3};
+    std::vector<resource_manager::LoadedPermit> permits;
+    const auto permit = [&](const Execution& row) {
+        resource_manager::LoadedPermit each;
+        each.lane = row.lane;
+        each.need = {"gemini", 1, 0, 0, {}};
+        each.execution = row.id;
+        each.attempt = row.attempt->id;
+        each.fence = row.attempt->fence;
+        each.lease_until = kStart + seconds{10};
+        permits.push_back(each);
+    };
+    const TimePoint deadline = kStart + seconds{600};
+    const Execution runs = sending(1, 2, deadline);
+    Execution ended = sending(2, 2, deadline);
+    Execution answered = sending(3, 2, deadline);
+    for (const auto& row : {runs, ended, answered}) permit(row);
+    ended.last_seq = 3;
+    ended.status = Status::completed;
+    ended.timeout_at.reset();
+    ended.attempt.reset();
+    answered.last_seq = 3;
+    answered.status = Status::running;
+    answered.attempt->state = AttemptState::accepted;
+    for (const auto& row : {runs, ended, answered}) board.observe(row);
+    board.set_providers({{"gemini", {rate, slots}}}, permits);
+    const auto used = [&](const std::string& name) {
+        for (const auto& shown : board.meters().all())
+            if (shown.meter->limit().name == name) return shown.meter->used(now);
+        return std::int64_t{-1};
+    };
+    EXPECT_EQ(used("slots"), 2);
+    EXPECT_EQ(used("rate"), 3) << "when its request ended nobody knows: until its lease is over it may be under way";
+    now = kStart + seconds{75};
+    EXPECT_EQ(used("rate"), 1) << "of the one whose request is under way";
+}
+
 TEST(Board, ADeadlineThatWasSparedStaysSoWhateverElseTheRowSays) {
     Operations operations;
     Board board(operations, [] { return domain::TimePoint{}; });

@@ -376,7 +376,7 @@ std::vector<LoadedPermit> ProviderStore::permits(Tx& tx) const {
     std::vector<LoadedPermit> permits;
     for (const auto& [record, granted_at] : t.permits) {
         LoadedPermit permit{record.lane,  {},           std::nullopt,     record.attempt,
-                            record.fence, std::nullopt, record.limit_keys};
+                            record.fence, std::nullopt, record.limit_keys, record.lease_until};
         const auto delivery = t.deliveries.find({record.attempt, record.delivery});
         if (delivery != t.deliveries.end()) permit.ended_at = delivery->second;
         const auto row = t.executions.find(record.execution);
