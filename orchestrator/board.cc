@@ -135,8 +135,10 @@ void Board::observe(const Execution& row) {
     if (stale(row.id, row.lane, row.last_seq)) return;
     put_off_.erase(row.id);
     if (const auto live = live_.find(row.id); live != live_.end())
-        if (const auto& was = live->second; never_sent(was.state, was.attempt, was.fence, was.deliveries, row))
+        if (const auto& was = live->second; never_sent(was.state, was.attempt, was.fence, was.deliveries, row)) {
             meters_.given_back(row.id);
+            correct_share(row.id, 0);
+        }
     LaneState& state = lane_state(row.lane);
     if (row.open_children > 0) {
         parents_.insert(row.id);
@@ -358,6 +360,7 @@ void Board::charge(const Execution& granted, const domain::Demand& demand) {
 
 void Board::take_back(const ExecutionId& id) {
     meters_.given_back(id);
+    correct_share(id, 0);
     forget(id);
 }
 
@@ -427,9 +430,11 @@ void Board::set_estimates(std::map<Lane, resource_manager::TypeEstimates> estima
     estimates_ = std::move(estimates);
 }
 
-void Board::learn(const Lane& lane, int size_class, const resource_manager::Consumption& used) {
-    estimates_[lane].learn(size_class, used);
-    learnt_.insert(lane);
+void Board::learn(const Execution& ended, const resource_manager::Consumption& used) {
+    estimates_[ended.lane].learn(ended.size_class, used);
+    learnt_.insert(ended.lane);
+    if (!shares_) return;
+    if (const auto took = fair_amount(shares_->policy().measure, used)) correct_share(ended.id, *took);
 }
 
 std::map<Lane, resource_manager::TypeEstimates> Board::take_changed_estimates() {

@@ -162,7 +162,7 @@ class Board {
 
     /// What is known of each lane's executions, as somebody has kept it.
     void set_estimates(std::map<domain::Lane, resource_manager::TypeEstimates> estimates);
-    void learn(const domain::Lane& lane, int size_class, const resource_manager::Consumption& used);
+    void learn(const domain::Execution& ended, const resource_manager::Consumption& used);
     /// Those that have learnt since the last call.
     std::map<domain::Lane, resource_manager::TypeEstimates> take_changed_estimates();
 
@@ -276,6 +276,9 @@ class Board {
         int seq = 0;
         /// Its request has been answered; the row is still to say so.
         bool answered = false;
+        /// Of what was charged to its shares; until that is known better.
+        std::optional<resource_manager::FairCharge> charge = {};
+        domain::TimePoint charged_at = {};
         /// Its request is under way, or about to be.
         bool in_flight() const {
             return !answered && (state == domain::AttemptState::granted || state == domain::AttemptState::sending);
@@ -331,6 +334,8 @@ class Board {
     void limit_by_weather(PlanInput& input, LaneView& view, const std::vector<domain::Need>& needs, Shared& shared);
     void remember_gone(const domain::ExecutionId& id, int seq);
     void charge_share(const domain::Execution& granted);
+    /// It took `amount`; 0: it was not sent.
+    void correct_share(const domain::ExecutionId& execution, double amount);
     void hold_by_budget(LaneState& state, const domain::Demand& asked, domain::TimePoint now);
 
     Operations& operations_;

@@ -55,8 +55,8 @@ Hub::Hub(Node& node, HubSettings settings)
         board_->endpoint_news(news, node_.clock().now());
         wake();
     };
-    node_.on_consumed = [this](const domain::Lane& lane, int size_class, const resource_manager::Consumption& used) {
-        if (board_) board_->learn(lane, size_class, used);
+    node_.on_consumed = [this](const Execution& ended, const resource_manager::Consumption& used) {
+        if (board_) board_->learn(ended, used);
     };
     node_.on_provider_news = [this](const resource_manager::ProviderNews& news) {
         if (!board_) return;

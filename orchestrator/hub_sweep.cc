@@ -131,7 +131,7 @@ Task<void> Hub::read_feed() {
     std::vector<Command> parents;
     for (const auto& row : read.rows) {
         if (const auto used = consumed.find(row.execution.id); used != consumed.end())
-            board_->learn(row.execution.lane, row.execution.size_class, used->second);
+            board_->learn(row.execution, used->second);
         board_->observe(row.execution);
         // An end that SQL wrote has not settled its parent, nor its children.
         if (!domain::terminal(row.execution.status)) continue;

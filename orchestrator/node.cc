@@ -241,8 +241,7 @@ void Node::committed(const std::vector<const Reply*>& replies) {
             parts_.probe.illegal_move();
             log::error("an illegal move was refused", {{"detail", reply.answer.detail}});
         }
-        if (reply.consumed && reply.after && on_consumed)
-            on_consumed(reply.after->lane, reply.after->size_class, *reply.consumed);
+        if (reply.consumed && reply.after && on_consumed) on_consumed(*reply.after, *reply.consumed);
         if (reply.endpoint) {
             if (on_endpoint_news) on_endpoint_news(*reply.endpoint);
             if (reply.endpoint->learnt_deduplicates && learnt_.insert(reply.endpoint->endpoint).second)

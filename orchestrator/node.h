@@ -155,7 +155,7 @@ class Node {
     /// The peer has taken it; the row says so later.
     std::function<void(const domain::ExecutionId&, const domain::AttemptId&)> on_answered;
     std::function<void(const EndpointNews&)> on_endpoint_news;
-    std::function<void(const domain::Lane&, int size_class, const resource_manager::Consumption&)> on_consumed;
+    std::function<void(const domain::Execution&, const resource_manager::Consumption&)> on_consumed;
     std::function<void(const resource_manager::ProviderNews&)> on_provider_news;
     std::function<void()> on_catalogue;
     /// The catalogue's version has grown: API keys may have changed with it.

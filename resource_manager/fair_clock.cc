@@ -63,6 +63,21 @@ void FairClock::charge(const std::string& name, double amount, double weight) {
     subject.largest = std::max(subject.largest, moved);
 }
 
+void FairClock::correct(const std::string& name, double more, double weight) {
+    const double moved = more / weight;
+    auto known = subjects_.find(name);
+    if (known == subjects_.end()) {
+        if (moved <= 0) return;
+        known = subjects_.emplace(name, Subject{least(), 0, false}).first;
+    }
+    known->second.at += moved;
+    known->second.largest = std::max(known->second.largest, moved);
+    // Times count from 0.
+    const double below = -known->second.at;
+    if (below <= 0) return;
+    for (auto& [each, subject] : subjects_) subject.at += below;
+}
+
 double FairClock::at(const std::string& name) const {
     const auto found = subjects_.find(name);
     return found == subjects_.end() ? least() : found->second.at;

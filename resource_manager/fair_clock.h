@@ -6,7 +6,8 @@
 // either. Who had none comes back at the least time of those who have: idleness is no credit. Those whose gates differ
 // do not compete, and one of them may start any number while the other cannot: that makes no debt. A gap that is wider
 // than the largest start of any of them cannot come from competing and is closed, which leaves the order of all as it
-// was.
+// was. What starts took more or less than was thought is put right when it is known, as if it had been so: a gap is
+// never wider for it than the largest of those.
 
 #include <map>
 #include <set>
@@ -19,6 +20,8 @@ class FairClock {
     /// Who has work now that may go, or waits for what it shares with others.
     void attend(const std::set<std::string>& present);
     void charge(const std::string& name, double amount, double weight);
+    /// What was charged for competing turns out to be more by so much, or less. Less is no credit of who is not there.
+    void correct(const std::string& name, double more, double weight);
     /// From 0, which is whose turn it is. Who is not there is where it would come back.
     double at(const std::string& name) const;
     bool present(const std::string& name) const;

@@ -26,12 +26,17 @@ void LastMinute::add(double amount, TimePoint now) {
     amounts_[static_cast<std::size_t>(part % kParts)] += amount;
 }
 
+void LastMinute::correct(double more, TimePoint then) {
+    const auto part = part_of(then, kParts);
+    if (part > part_ - kParts && part <= part_) amounts_[static_cast<std::size_t>(part % kParts)] += more;
+}
+
 double LastMinute::sum(TimePoint now) const {
     const auto part = part_of(now, kParts);
     double sum = 0;
     for (auto each = std::max<std::int64_t>(part - kParts + 1, 0); each <= part_; ++each)
         sum += amounts_[static_cast<std::size_t>(each % kParts)];
-    return sum;
+    return std::max(0.0, sum);
 }
 
 FairShares::FairShares(FairnessPolicy policy) { set_policy(std::move(policy)); }
@@ -74,6 +79,17 @@ void FairShares::charge(Level& level, const std::string& name, const FairShare& 
     level.contested.add(amount, now);
 }
 
+/// Who took what nobody else could have is not held to it, more or less.
+void FairShares::correct(Level& level, const std::string& name, const FairShare& share, double more, bool contested,
+                         TimePoint then) {
+    auto& had = level.had[name];
+    had.all.correct(more, then);
+    if (!contested) return;
+    level.clock.correct(name, more, share.weight);
+    had.contested.correct(more, then);
+    level.contested.correct(more, then);
+}
+
 void FairShares::charge(const Lane& lane, const FairCharge& charge, TimePoint now) {
     const auto& [organization_id, workflow_type] = lane;
     this->charge(organizations_, organization_id, share_of(organization_id), charge.amount,
@@ -82,9 +98,18 @@ void FairShares::charge(const Lane& lane, const FairCharge& charge, TimePoint no
                  charge.types_contested, now);
 }
 
+void FairShares::correct(const Lane& lane, const FairCharge& charged, double amount, TimePoint then) {
+    const auto& [organization_id, workflow_type] = lane;
+    const double more = amount - charged.amount;
+    if (more == 0) return;
+    correct(organizations_, organization_id, share_of(organization_id), more, charged.organizations_contested, then);
+    correct(types_[organization_id], workflow_type, share_of(organization_id, workflow_type), more,
+            charged.types_contested, then);
+}
+
 namespace {
 std::optional<double> percent(double part, double whole) {
-    return whole > 0 ? std::optional(100 * part / whole) : std::nullopt;
+    return whole > 0 ? std::optional(std::min(100.0, 100 * part / whole)) : std::nullopt;
 }
 }
 

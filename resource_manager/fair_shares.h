@@ -23,6 +23,8 @@ class LastMinute {
     static constexpr domain::Duration kWindow = std::chrono::seconds{60};
 
     void add(double amount, domain::TimePoint now);
+    /// What was added at `then` was more by so much; no longer counted, that changes nothing.
+    void correct(double more, domain::TimePoint then);
     double sum(domain::TimePoint now) const;
 
   private:
@@ -63,6 +65,8 @@ class FairShares {
     /// Lanes with work that may go, or that waits for what lanes share. Those of others do not gain from waiting.
     void attend(const std::vector<domain::Lane>& lanes);
     void charge(const domain::Lane& lane, const FairCharge& charge, domain::TimePoint now);
+    /// What was charged at `then` took `amount` in truth; 0: it did not start after all.
+    void correct(const domain::Lane& lane, const FairCharge& charged, double amount, domain::TimePoint then);
 
     /// Who is below his minimum goes first, then who has the least virtual time.
     struct Place {
@@ -92,6 +96,8 @@ class FairShares {
     static Place place(const Level& level, const std::string& name, const FairShare& share, domain::TimePoint now);
     static void charge(Level& level, const std::string& name, const FairShare& share, double amount, bool contested,
                        domain::TimePoint now);
+    static void correct(Level& level, const std::string& name, const FairShare& share, double more, bool contested,
+                        domain::TimePoint then);
     void add_standings(std::vector<FairStanding>& all, const Level& level, std::vector<FairShare> shares,
                        domain::TimePoint now) const;
 

@@ -90,6 +90,24 @@ double fair_amount(FairMeasure measure, const PriceList::Price& price) {
     return 1;
 }
 
+std::optional<double> fair_amount(FairMeasure measure, const Consumption& used) {
+    const auto at_least = [](auto amount, double least) { return std::max(static_cast<double>(amount), least); };
+    switch (measure) {
+        case FairMeasure::dollars:
+            if (used.cost) return at_least(used.cost->value, kLeastDollars);
+            break;
+        case FairMeasure::tokens:
+            if (used.tokens) return at_least(*used.tokens, kLeastTokens);
+            break;
+        case FairMeasure::seconds:
+            if (used.duration) return at_least(used.duration->count(), kLeastSeconds);
+            break;
+        case FairMeasure::starts:
+            return 1;
+    }
+    return std::nullopt;
+}
+
 double unit(FairMeasure measure) {
     return measure == FairMeasure::dollars || measure == FairMeasure::seconds ? 1e6 : 1;
 }

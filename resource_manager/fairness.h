@@ -9,11 +9,12 @@
 
 #include "domain/definition_fault.h"
 #include "domain/time.h"
+#include "resource_manager/estimate.h"
 #include "resource_manager/price.h"
 
 namespace impresario::resource_manager {
 
-/// What shares are counted in, by what a start is expected to take.
+/// What shares are counted in: by what a start is expected to take, and once it has ended by what it took.
 enum class FairMeasure { dollars, tokens, seconds, starts };
 std::string_view name(FairMeasure measure);
 std::optional<FairMeasure> parse_fair_measure(std::string_view text);
@@ -48,6 +49,8 @@ domain::DefinitionFaults check(const FairnessPolicy& policy);
 /// What a start at this price counts, in micro-dollars, tokens, microseconds or starts. Nothing is free: who starts for
 /// nothing would never have had his share.
 double fair_amount(FairMeasure measure, const PriceList::Price& price);
+/// What one has taken that has ended; nullopt: nobody has said.
+std::optional<double> fair_amount(FairMeasure measure, const Consumption& used);
 /// How many of those are one as people count.
 double unit(FairMeasure measure);
 

@@ -120,7 +120,9 @@ TEST(Board, WhatIsLearntWhileEstimatesAreReadIsKept) {
             lanes.insert(lane);
         return lanes;
     };
-    board.learn(kLane, 0, {domain::MicroUsd{5}, std::nullopt, seconds{1}});
+    Execution ended;
+    ended.lane = kLane;
+    board.learn(ended, {domain::MicroUsd{5}, std::nullopt, seconds{1}});
     board.set_estimates({});
     EXPECT_EQ(known(), std::set{kLane});
     EXPECT_TRUE(known().empty());

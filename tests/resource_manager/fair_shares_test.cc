@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
+
 #include "resource_manager/fairness_json.h"
 
 namespace impresario::resource_manager {
@@ -83,6 +85,30 @@ FairnessPolicy policy_of(std::vector<FairShare> shares, FairMeasure measure = Fa
     return policy;
 }
 
+TEST(FairClock, WhatWasThoughtWronglyIsPutRight) {
+    FairClock clock;
+    clock.attend({"a", "b", "c"});
+    for (const auto* each : {"a", "b", "c"}) clock.charge(each, 4, 2);
+    clock.correct("a", 20, 2);
+    clock.correct("b", -3, 2);
+    clock.attend({"a", "b", "c"});
+    EXPECT_DOUBLE_EQ(clock.at("b"), 0);
+    EXPECT_DOUBLE_EQ(clock.at("c"), 1.5);
+    EXPECT_DOUBLE_EQ(clock.at("a"), 11.5) << "further apart than any start: what it took is not forgotten";
+    // Where they do not compete a hundred corrections are no debt.
+    for (int i = 0; i < 100; ++i) {
+        clock.charge("b", 4, 2);
+        clock.correct("b", 4, 2);
+        clock.correct("b", -4, 2);
+        clock.attend({"a", "b", "c"});
+    }
+    EXPECT_LE(clock.at("b") - std::max(clock.at("a"), clock.at("c")), 10) << "the largest of all";
+    clock.correct("idle", -5, 1);
+    EXPECT_DOUBLE_EQ(clock.at("idle"), 0) << "less is no credit of who is not there";
+    clock.correct("idle", 5, 1);
+    EXPECT_DOUBLE_EQ(clock.at("idle"), 5);
+}
+
 const Lane kA1{"a", "one"};
 const Lane kA2{"a", "two"};
 const Lane kB{"b", "one"};
@@ -121,6 +147,61 @@ TEST(FairShares, AnotherMeasureBeginsEvenAnotherWeightDoesNot) {
     EXPECT_DOUBLE_EQ(shares.organization("a", kNow).at, 5);
     shares.set_policy(policy_of({}, FairMeasure::tokens));
     EXPECT_DOUBLE_EQ(shares.organization("a", kNow).at, 0);
+}
+
+/// One says that it takes a tenth of what it does, and is found out when each has ended, long after.
+TEST(FairShares, WhoSaysTooLittleHasNoMoreForIt) {
+    FairShares shares(policy_of({}));
+    std::deque<std::pair<Lane, FairCharge>> running;
+    std::map<std::string, double> took;
+    for (int i = 0; i < 4000; ++i) {
+        shares.attend({kA1, kB});
+        const auto a = shares.organization("a", kNow).at;
+        const auto b = shares.organization("b", kNow).at;
+        const bool honest = a <= b;
+        const FairCharge charge{honest ? 10.0 : 1.0, true, false};
+        shares.charge(honest ? kA1 : kB, charge, kNow);
+        running.emplace_back(honest ? kA1 : kB, charge);
+        if (running.size() <= 40) continue;
+        shares.correct(running.front().first, running.front().second, 10, kNow);
+        took[running.front().first.organization_id] += 10;
+        running.pop_front();
+    }
+    EXPECT_NEAR(took["b"] / (took["a"] + took["b"]), 0.5, 0.01);
+    // In the last minute, as far as is known: those of it that run are taken at their word.
+    const auto standings = shares.standings(kNow);
+    EXPECT_NEAR(*standings.front().had_percent, 50, 1);
+}
+
+TEST(FairShares, WhatIsPutRightLateCountsWhenItStarted) {
+    FairShares shares(policy_of({{"b", "", 1, 40}}));
+    shares.attend({kA1, kB});
+    const FairCharge charge{10, true, false};
+    for (int i = 0; i < 9; ++i) shares.charge(kA1, charge, kNow);
+    shares.charge(kB, charge, kNow);
+    const auto later = kNow + std::chrono::minutes{5};
+    for (int i = 0; i < 9; ++i) shares.charge(kA1, charge, later);
+    shares.charge(kB, charge, later);
+    for (int i = 0; i < 9; ++i) shares.correct(kA1, charge, 1, kNow);
+    EXPECT_TRUE(shares.organization("b", later).below_minimum) << "10 of 100";
+    EXPECT_DOUBLE_EQ(shares.standings(later).front().started, 90);
+    for (int i = 0; i < 9; ++i) shares.correct(kA1, charge, 1, later);
+    EXPECT_FALSE(shares.organization("b", later).below_minimum) << "10 of 19";
+    EXPECT_DOUBLE_EQ(shares.standings(later).front().started, 9);
+}
+
+TEST(FairShares, WhatDidNotStartCountsNothing) {
+    FairShares shares(policy_of({}));
+    shares.attend({kA1, kB});
+    const FairCharge charge{5, true, false};
+    shares.charge(kA1, charge, kNow);
+    shares.correct(kA1, charge, 0, kNow);
+    EXPECT_DOUBLE_EQ(shares.organization("a", kNow).at, shares.organization("b", kNow).at);
+    EXPECT_DOUBLE_EQ(shares.standings(kNow).front().started, 0);
+    const FairCharge alone{5, false, false};
+    shares.charge(kA1, alone, kNow);
+    shares.correct(kA1, alone, 50, kNow);
+    EXPECT_DOUBLE_EQ(shares.organization("a", kNow).at, 5) << "what nobody else could have had makes no debt";
 }
 
 TEST(FairShares, TellsHowEachStands) {
