@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "domain/limit_keys.h"
 #include "domain/need_amounts.h"
 #include "platform/crypto.h"
 #include "simulation/process.h"
@@ -235,7 +236,8 @@ void Auditor::written(const Execution& before, const Execution& after, const pri
     if (after.opening == before.opening && terminal(before.status) && after.status != before.status)
         fail("P3", after.id, "an outcome was taken back: " + shown(before) + " -> " + shown(after));
     if (after.parent != before.parent || after.created_at != before.created_at ||
-        after.concurrency_key != before.concurrency_key || after.need_amounts != before.need_amounts)
+        after.concurrency_key != before.concurrency_key || after.need_amounts != before.need_amounts ||
+        after.limit_keys != before.limit_keys)
         fail("constraint", after.id, "what never changes did");
     if (after.attempt) {
         auto& [execution, fence] = fences_.try_emplace(after.attempt->id, after.id, 0).first->second;
@@ -436,6 +438,7 @@ void Auditor::planned(const orchestrator::PlanInput& input, TimePoint now, const
         if (!each.row->concurrency_key.empty()) head.key = &each.row->concurrency_key;
         head.size_class = each.row->size_class;
         if (!each.row->need_amounts.empty()) head.need_amounts = &each.row->need_amounts;
+        if (!each.row->limit_keys.empty()) head.limit_keys = &each.row->limit_keys;
         if (each.row->batch) head.batch = &*each.row->batch;
         return head;
     };
@@ -447,7 +450,8 @@ void Auditor::planned(const orchestrator::PlanInput& input, TimePoint now, const
         return std::any_of(lane.limiters.begin(), lane.limiters.end(), [&](std::size_t place) {
             const auto verdict = asked.admit(demand, {place}, now);
             const auto* deferred = std::get_if<resource_manager::Deferred>(&verdict);
-            return deferred && deferred->gate.kind == domain::GateKind::key_concurrency;
+            return deferred && (deferred->gate.kind == domain::GateKind::key_concurrency ||
+                                deferred->gate.kind == domain::GateKind::key_limit);
         });
     };
     std::set<const orchestrator::LaneView*> offered;
@@ -458,6 +462,37 @@ void Auditor::planned(const orchestrator::PlanInput& input, TimePoint now, const
         offered.insert(each.lane);
         if (each.starving || !input.admission.closed(asked, each.lane->limiters, now))
             admission.offer(asked, each.lane->limiters);
+    }
+    // Whose turn it is by shares, and what guarantees leave for others as they are met within the turn, is not written
+    // down once more here: then none is overtaken in its lane, by one that is stopped by nothing else than it is.
+    const auto guarantees = [&] {
+        for (const auto& provider : world_.tables().providers)
+            for (const auto& limit : provider.limits)
+                if (limit.guaranteed > 0) return true;
+        return false;
+    };
+    if (input.shares || guarantees()) {
+        std::set<ExecutionId> granted;
+        for (const auto& each : plan.grants) granted.insert(each.execution);
+        const auto stopped_alike = [](const Candidate& a, const Candidate& b) {
+            return a.lane == b.lane && a.row->concurrency_key == b.row->concurrency_key &&
+                   a.row->limit_keys == b.row->limit_keys && a.row->need_amounts == b.row->need_amounts &&
+                   a.row->size_class == b.row->size_class && a.row->batch == b.row->batch;
+        };
+        for (auto each = candidates.begin(); each != candidates.end(); ++each) {
+            if (each->lane->order->holds(each->row->id)) {
+                auto asked = input.admission;
+                const auto verdict = asked.admit(each->lane->demand(head_of(*each)), each->lane->limiters, now);
+                if (std::holds_alternative<resource_manager::Granted>(verdict))
+                    fail("P6", each->row->id, "is held, and nothing stops it");
+                continue;
+            }
+            if (granted.contains(each->row->id)) continue;
+            for (auto later = each + 1; later != candidates.end(); ++later)
+                if (granted.contains(later->row->id) && stopped_alike(*each, *later))
+                    fail("P6", each->row->id, "is overtaken by " + short_id(later->row->id) + " of its lane");
+        }
+        return check_openings(input, plan);
     }
     std::set<const orchestrator::LaneView*> closed;
     std::vector<orchestrator::PlannedGrant> grants;
@@ -501,6 +536,10 @@ void Auditor::planned(const orchestrator::PlanInput& input, TimePoint now, const
         break;
     }
     if (more && !plan.more) world_.fail("P6", "there is more that could go, and the plan does not say so");
+    check_openings(input, plan);
+}
+
+void Auditor::check_openings(const orchestrator::PlanInput& input, const orchestrator::Plan& plan) {
     for (const auto& [lane, gate] : plan.gates) {
         if (!gate || !gate->opens_at) continue;
         if (!plan.next_opening || *plan.next_opening > *gate->opens_at)
@@ -567,41 +606,52 @@ void Auditor::check_limits(const Execution& row) {
             if (provider.name != need.provider) continue;
             for (const auto& limit : provider.limits) {
                 if (limit.of != resource_manager::Measure::requests) continue;
-                const auto now = world_.now();
-                auto& came = arrivals_[{provider.name, limit.name,
-                                        limit.scope == LimitScope::global ? std::string{} : row.lane.text()}];
-                came.emplace_back(now, need.calls);
-                std::int64_t most = limit.limit;
-                std::int64_t used = 0;
-                if (limit.kind == WindowKind::token_bucket) {
-                    // Whatever the moment that it is counted from: burst and what was refilled since.
-                    double worst = 0;
-                    std::int64_t sum = 0;
-                    for (auto at = came.rbegin(); at != came.rend(); ++at) {
-                        sum += at->second;
-                        const double refilled = static_cast<double>((now - at->first).count()) *
-                                                static_cast<double>(limit.limit) /
-                                                static_cast<double>(limit.per.count());
-                        worst = std::max(worst, static_cast<double>(sum) - refilled);
-                    }
-                    most = limit.burst;
-                    used = static_cast<std::int64_t>(worst - 0.001);
-                    if (worst > static_cast<double>(limit.burst) + 0.001) used = limit.burst + 1;
-                } else {
-                    for (const auto& [at, calls] : came) {
-                        const bool together =
-                            limit.kind == WindowKind::sliding_window
-                                ? at > now - limit.per
-                                : at.time_since_epoch() / limit.per == now.time_since_epoch() / limit.per;
-                        if (together) used += calls;
-                    }
-                }
-                if (used > most)
-                    fail("P5", row.id,
-                         "request " + std::to_string(used) + " of " + std::to_string(most) + " to " + provider.name +
-                             " (" + limit.name + ", " + std::string(name(limit.kind)) + ")");
+                const std::string subject = limit.scope == LimitScope::global ? std::string{} : row.lane.text();
+                check_arrivals(row, provider.name, limit, subject, need.calls);
+                if (!limit.keyed()) continue;
+                auto of_key = limit;
+                of_key.limit = of_key.burst = limit.ceiling;
+                if (limit.kind == WindowKind::token_bucket) of_key.kind = WindowKind::sliding_window;
+                check_arrivals(row, provider.name, of_key,
+                               subject + " key " + domain::limit_key(row.limit_keys, limit.pointer()), need.calls);
             }
         }
+}
+
+void Auditor::check_arrivals(const Execution& row, const std::string& provider,
+                             const resource_manager::ProviderLimit& limit, const std::string& subject,
+                             std::int64_t calls) {
+    using resource_manager::WindowKind;
+    const auto now = world_.now();
+    auto& came = arrivals_[{provider, limit.name, subject}];
+    came.emplace_back(now, calls);
+    std::int64_t most = limit.limit;
+    std::int64_t used = 0;
+    if (limit.kind == WindowKind::token_bucket) {
+        // Whatever the moment that it is counted from: burst and what was refilled since.
+        double worst = 0;
+        std::int64_t sum = 0;
+        for (auto at = came.rbegin(); at != came.rend(); ++at) {
+            sum += at->second;
+            const double refilled = static_cast<double>((now - at->first).count()) * static_cast<double>(limit.limit) /
+                                    static_cast<double>(limit.per.count());
+            worst = std::max(worst, static_cast<double>(sum) - refilled);
+        }
+        most = limit.burst;
+        used = static_cast<std::int64_t>(worst - 0.001);
+        if (worst > static_cast<double>(limit.burst) + 0.001) used = limit.burst + 1;
+    } else {
+        for (const auto& [at, asked] : came) {
+            const bool together = limit.kind == WindowKind::sliding_window
+                                      ? at > now - limit.per
+                                      : at.time_since_epoch() / limit.per == now.time_since_epoch() / limit.per;
+            if (together) used += asked;
+        }
+    }
+    if (used > most)
+        fail("P5", row.id,
+             "request " + std::to_string(used) + " of " + std::to_string(most) + " to " + provider + " (" + limit.name +
+                 ", " + std::string(name(limit.kind)) + (subject.empty() ? "" : ", " + subject) + ")");
 }
 
 void Auditor::check_concurrency() {
@@ -612,10 +662,18 @@ void Auditor::check_concurrency() {
             std::map<std::string, std::int64_t> running;
             for (const auto& [id, row] : world_.tables().executions) {
                 if (!row.holds_slot()) continue;
-                for (const auto& need : world_.tables().catalogue.find(row.lane)->needs)
-                    if (need.provider == provider.name &&
-                        ++running[limit.scope == LimitScope::global ? std::string{} : row.lane.text()] > limit.limit)
+                const std::string subject = limit.scope == LimitScope::global ? std::string{} : row.lane.text();
+                for (const auto& need : world_.tables().catalogue.find(row.lane)->needs) {
+                    if (need.provider != provider.name) continue;
+                    if (++running[subject] > limit.limit)
                         fail("P5", id, "more than " + std::to_string(limit.limit) + " at once with " + provider.name);
+                    if (!limit.keyed()) continue;
+                    const auto key = domain::limit_key(row.limit_keys, limit.pointer());
+                    if (++running[subject + " key " + key] > limit.ceiling)
+                        fail("P5", id,
+                             "more than " + std::to_string(limit.ceiling) + " at once with " + provider.name +
+                                 " of key " + key);
+                }
             }
         }
 }

@@ -75,6 +75,9 @@ class Auditor {
                        const orchestrator::Decision& decision);
     /// P5, on one request that has come to its peer, and on what runs at once.
     void check_limits(const domain::Execution& row);
+    void check_arrivals(const domain::Execution& row, const std::string& provider,
+                        const resource_manager::ProviderLimit& limit, const std::string& subject, std::int64_t calls);
+    void check_openings(const orchestrator::PlanInput& input, const orchestrator::Plan& plan);
     void check_concurrency();
     void count_slots(const domain::Execution& before, const domain::Execution& after);
     const domain::Execution* version(const domain::ExecutionId& id, int seq) const;

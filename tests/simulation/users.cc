@@ -1,5 +1,6 @@
 #include "simulation/users.h"
 
+#include "domain/limit_keys.h"
 #include "orchestrator/intake.h"
 #include "platform/callback_json.h"
 #include "simulation/auditor.h"
@@ -101,6 +102,10 @@ void Users::enqueue(int count) {
                 if (!e.need_amounts.empty()) e.need_amounts += '\n';
                 e.need_amounts += std::to_string(chance_.between(0, 3)) + " calls " + need.provider;
             }
+        if (chance_.happens(0.8) &&
+            !resource_manager::key_pointers(world_.tables().providers, type->second.needs).empty())
+            e.limit_keys =
+                domain::limit_keys_text({{"/c", "c" + std::to_string(chance_.between(1, world_.weather().keys))}});
         e.ready = e.scheduled_at <= now;
         if (e.ready) {
             e.ready_at = now;

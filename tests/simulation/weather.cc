@@ -76,6 +76,11 @@ resource_manager::Provider provider(Chance& chance, std::string name) {
                                 WindowKind::token_bucket}[static_cast<std::size_t>(chance.between(0, 2))];
         limit.burst = chance.between(3, 8);
         limit.scope = chance.happens(0.7) ? LimitScope::global : LimitScope::workflow_type;
+        if (chance.happens(0.3)) {
+            limit.key = "/c";
+            limit.ceiling = chance.between(3, static_cast<int>(limit.limit));
+            limit.guaranteed = chance.happens(0.5) ? chance.between(1, 3) : 0;
+        }
         made.limits.push_back(std::move(limit));
     }
     return made;
@@ -148,6 +153,17 @@ Weather::Weather(Chance& chance) {
     }
     if (chance.happens(0.5))
         for (int i = chance.between(1, 3); i > 0; --i) budgets.push_back(budget(chance, i, batches));
+    if (chance.happens(0.3)) {
+        using resource_manager::FairMeasure;
+        fairness.emplace();
+        fairness->measure = std::array{FairMeasure::dollars, FairMeasure::seconds,
+                                       FairMeasure::starts}[static_cast<std::size_t>(chance.between(0, 2))];
+        for (const auto& [lane, made] : catalogue.types)
+            if (chance.happens(0.7))
+                fairness->shares.push_back({lane.organization_id, lane.workflow_type,
+                                            static_cast<double>(chance.between(1, 5)),
+                                            chance.happens(0.2) ? 20.0 : 0.0});
+    }
     if (chance.happens(0.3)) pressure = milliseconds{chance.between(20, 200)};
     // Sometimes less than all together may take, never less than one.
     if (chance.happens(0.5)) {

@@ -5,6 +5,7 @@
 #include "domain/time.h"
 #include "resource_manager/breaker.h"
 #include "resource_manager/budget.h"
+#include "resource_manager/fairness.h"
 #include "resource_manager/provider.h"
 #include "simulation/chance.h"
 #include "subworkflows/catalogue.h"
@@ -24,11 +25,12 @@ struct Weather {
     subworkflows::Catalogue catalogue;
     std::vector<resource_manager::Provider> providers;
     std::vector<resource_manager::Budget> budgets;
+    std::optional<resource_manager::FairnessPolicy> fairness;
     std::array<domain::BatchId, 2> batches;
     int memory_total_mb = 2048;
     /// A look at the database that takes longer is pressure.
     domain::Duration pressure{std::chrono::milliseconds{500}};
-    /// Values that concurrency keys take.
+    /// Values that concurrency keys and those of limits take.
     int keys = 3;
 
     /// Of a transaction.

@@ -42,6 +42,7 @@ World::World(std::uint64_t seed, bool traced)
     };
     tables_.catalogue = weather_.catalogue;
     tables_.providers = weather_.providers;
+    tables_.fairness = weather_.fairness;
     for (const auto& budget : weather_.budgets) {
         tables_.budgets.emplace_back();
         tables_.budgets.back().budget = budget;
