@@ -91,7 +91,8 @@ const std::vector<Target>& targets() {
         {"claim_beside_snapshot_ratio", "", 2, false, "claim of 50 beside a held snapshot to fresh"},
         {"memory_queued", "", 400, false, "MB of the hub with a deep queue"},
         {"beside_closed_ratio", "", 0.95, true, "throughput beside a closed lane to without"},
-        {"limited_ratio", "", 0.9, true, "throughput with 20 limits and 10 budgets to without"},
+        {"active_ratio", "", 0.9, true, "throughput with 20 limits and 10 budgets, 8 and 5 at each start, to without"},
+        {"limited_ratio", "", 0.9, true, "the same, all 20 and 10 at each start"},
     };
     return all;
 }
