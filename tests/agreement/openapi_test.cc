@@ -51,6 +51,19 @@ TEST(OpenApi, ReferencesExist) {
         EXPECT_TRUE(yaml["components"][std::string((*at)[1])][std::string((*at)[2])]) << (*at)[0];
 }
 
+/// An unquoted comma in braces makes two members of one text, of which the second is empty.
+void expect_no_empty_member(const YAML::Node& node, const std::string& at) {
+    if (node.IsNull()) ADD_FAILURE() << at << " has no value; quote a text with a comma in it";
+    if (node.IsMap())
+        for (const auto& each : node) expect_no_empty_member(each.second, at + "/" + each.first.as<std::string>());
+    if (node.IsSequence())
+        for (const auto& each : node) expect_no_empty_member(each, at + "/-");
+}
+
+TEST(OpenApi, EveryMemberHasAValue) {
+    expect_no_empty_member(YAML::Load(std::string(impresario::api::openapi_yaml())), "");
+}
+
 TEST(OpenApi, IsServedAsJson) { EXPECT_TRUE(impresario::api::openapi_json().starts_with("{\"openapi\":\"3.1.0\"")); }
 
 }
