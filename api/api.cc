@@ -76,6 +76,13 @@ void Api::add_routes() {
     route("POST", "/v1/budgets/{name}/approve", Role::admin, &Api::approve_budget);
     route("GET", "/v1/budgets/{name}/versions", Role::viewer, &Api::budget_versions);
 
+    route("GET", "/v1/locks", Role::viewer, &Api::list_locks);
+    route("GET", "/v1/locks/{name}", Role::viewer, &Api::get_lock);
+    route("POST", "/v1/locks/{name}", Role::submitter, &Api::acquire_lock);
+    route("POST", "/v1/locks/{name}/renew", Role::submitter, &Api::renew_lock);
+    route("POST", "/v1/locks/{name}/release", Role::submitter, &Api::release_lock);
+    route("POST", "/v1/locks/{name}/break", Role::operator_, &Api::break_lock);
+
     route("GET", "/v1/queue", Role::viewer, &Api::queue);
     route("GET", "/v1/state", Role::viewer, &Api::state);
     route("GET", "/v1/nodes", Role::viewer, &Api::nodes);

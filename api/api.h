@@ -79,6 +79,14 @@ class Api {
     Task<Response> trip_breaker(Call call);
     Task<Response> reset_breaker(Call call);
     Task<Response> set_breaker(Call call, domain::BreakerRecord breaker);
+    // routes_locks.cc
+    Task<Response> list_locks(Call call);
+    Task<Response> get_lock(Call call);
+    Task<Response> acquire_lock(Call call);
+    Task<Response> renew_lock(Call call);
+    Task<Response> release_lock(Call call);
+    Task<Response> break_lock(Call call);
+
     // routes_fairness.cc
     Task<Response> show_fairness(Call call);
     Task<Response> put_fairness(Call call);
@@ -138,6 +146,8 @@ class Api {
     std::uint64_t keys_read_ = 0;
     std::chrono::steady_clock::time_point unknown_key_at_;
     bool draining_ = false;
+    /// Requests that wait for a lock.
+    int locks_waited_for_ = 0;
     bool fsck_under_way_ = false;
     std::string not_ready_;
 };

@@ -47,9 +47,14 @@ std::string BodyReader::text(std::string_view member, std::size_t most) {
 }
 
 std::optional<int> BodyReader::whole(std::string_view member, int least, int most) {
+    const auto number = large(member, least, most);
+    return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
+}
+
+std::optional<std::int64_t> BodyReader::large(std::string_view member, std::int64_t least, std::int64_t most) {
     const auto value = raw(member);
     if (!value) return std::nullopt;
-    int number = 0;
+    std::int64_t number = 0;
     const auto read = std::from_chars(value->data(), value->data() + value->size(), number);
     if (platform::json_type(*value) != JsonType::number || read.ec != std::errc{} ||
         read.ptr != value->data() + value->size() || number < least || number > most) {

@@ -1,6 +1,7 @@
 #pragma once
 // Reads a request's JSON body and parameters member by member and keeps every fault with its place.
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -26,6 +27,7 @@ class BodyReader {
     std::optional<std::string_view> raw(std::string_view member);
     std::string text(std::string_view member, std::size_t most = 200);
     std::optional<int> whole(std::string_view member, int least, int most);
+    std::optional<std::int64_t> large(std::string_view member, std::int64_t least, std::int64_t most);
     std::optional<domain::TimePoint> time(std::string_view member);
     template <class IdType>
     std::optional<IdType> id(std::string_view member) {

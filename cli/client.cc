@@ -96,7 +96,8 @@ std::string Client::ask_text(const std::string& method, const std::string& path,
     if (failure) std::rethrow_exception(failure);
     if (const auto* answer = std::get_if<platform::HttpAnswer>(&outcome)) {
         if (answer->status / 100 == 2) return answer->body;
-        throw Refusal{answer->status == 503 ? Exit::unreachable : Exit::refused, explain(answer->status, answer->body)};
+        throw Refusal{answer->status == 503 ? Exit::unreachable : Exit::refused, explain(answer->status, answer->body),
+                      answer->status};
     }
     std::string why;
     if (const auto* not_sent = std::get_if<platform::NotSent>(&outcome)) why = not_sent->detail;

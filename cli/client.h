@@ -34,6 +34,8 @@ struct ClientOptions {
 struct Refusal {
     int code = 1;
     std::string text;
+    /// Of the answer; 0: there was none.
+    int status = 0;
 };
 
 /// Blocks; one request after the other on one connection.

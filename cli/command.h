@@ -23,6 +23,8 @@ enum Exit : int {
     ended_badly = 5,
     /// This program is too old for the database's schema; starting it again is of no use.
     outdated = 6,
+    /// Somebody else holds the lock, or it is not yours any more.
+    locked = 7,
 };
 
 /// Adds a subcommand; its action returns the exit code.
@@ -42,6 +44,7 @@ void add_explain(Commands commands);
 void add_budgets(Commands commands);
 void add_fairness(Commands commands);
 void add_providers(Commands commands);
+void add_locks(Commands commands);
 void add_fsck(Commands commands);
 
 }

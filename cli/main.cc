@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
     add_budgets(commands);
     add_fairness(commands);
     add_providers(commands);
+    add_locks(commands);
     add_fsck(commands);
     add_bench(commands);
     try {

@@ -125,6 +125,13 @@ void tour(Hubs& hubs, const Peer& peer) {
     hubs.ask("PUT", "/v1/fairness",
              {{"measure", "starts"},
               {"shares", {{{"organization_id", "default"}, {"workflow_type", "good"}, {"weight", 3}}}}});
+    // What one of two hubs that die says of a lock may come twice: the owner has it, or it is free again.
+    const auto lock = hubs.ask("POST", "/v1/locks/campaign", {{"owner", "tour"}}).json();
+    const Json token{{"token", lock.value("token", 1)}};
+    hubs.ask("POST", "/v1/locks/campaign/renew", token);
+    hubs.ask("GET", "/v1/locks");
+    hubs.ask("POST", "/v1/locks/campaign/release", token);
+    hubs.ask("POST", "/v1/locks/campaign/break", Json::object());
     type("good", {{"cost_estimate_usd", "2"}, {"call_estimates", {{{"provider", "metered"}, {"calls", 1}}}}});
     hubs.ask("POST", "/v1/providers/metered/cool", {{"until", in_two_seconds()}, {"reason", "campaign"}});
     hubs.ask("POST", "/v1/providers/metered/reset", Json::object());

@@ -73,6 +73,22 @@ TEST_F(Cli, ProvidersAreListedWithTheKeysThatUseMost) {
                 ContainsRegex("default +t +3 +3 +1 +now +60 s"));
 }
 
+TEST_F(Cli, LocksAreHeldByOne) {
+    const auto held = cli({"locks", "acquire", "nightly", "--owner", "a", "--ttl", "600"});
+    ASSERT_EQ(held.code, 0) << held.text;
+    const auto token = std::to_string(held.json()["token"].get<std::int64_t>());
+    const auto other = cli({"locks", "acquire", "nightly", "--owner", "b"});
+    EXPECT_EQ(other.code, 7);
+    EXPECT_THAT(other.text, HasSubstr("nightly is held by a until"));
+    EXPECT_THAT(cli({"locks", "list", "--table"}).text, ContainsRegex("nightly +a +2.* yes"));
+    EXPECT_EQ(cli({"locks", "renew", "nightly", "--token", token}).code, 0);
+    EXPECT_EQ(cli({"locks", "release", "nightly", "--token", token}).code, 0);
+    EXPECT_EQ(cli({"locks", "release", "nightly", "--token", token}).code, 7);
+    EXPECT_EQ(cli({"locks", "acquire", "nightly", "--owner", "b"}).code, 0);
+    EXPECT_EQ(cli({"locks", "break", "nightly", "--reason", "test"}).json()["owner"], "b");
+    EXPECT_EQ(cli({"locks", "show", "nightly"}).code, 4);
+}
+
 TEST_F(Cli, FairnessIsPreviewedPutShownAndCleared) {
     const auto none = cli({"fairness", "show"});
     EXPECT_NE(none.code, 0);

@@ -1,0 +1,72 @@
+#include "schedules/lock_store.h"
+
+#include "schedules_sql.h"
+
+namespace impresario::schedules {
+
+using platform::Params;
+using platform::RowReader;
+using platform::Rows;
+using platform::Tx;
+
+namespace {
+std::vector<Lock> read_locks(const Rows& rows) {
+    std::vector<Lock> locks;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        Lock lock;
+        lock.name = row.text();
+        lock.owner = row.text();
+        lock.token = row.integer();
+        lock.acquired_at = row.time();
+        lock.held_until = row.time();
+        lock.held = row.flag();
+        locks.push_back(std::move(lock));
+    }
+    return locks;
+}
+
+std::optional<Lock> first_lock(const Rows& rows) {
+    auto locks = read_locks(rows);
+    if (locks.empty()) return std::nullopt;
+    return std::move(locks.front());
+}
+}
+
+std::optional<std::int64_t> LockStore::acquire(Tx& tx, const LockName& lock, const std::string& owner,
+                                               const domain::ApiKeyId& key, int seconds) const {
+    tx.send(sql::hurry);
+    const auto rows = tx.exec(
+        sql::acquire_lock, Params().add(lock.organization_id).add(lock.name).add(owner).add(key.text()).add(seconds));
+    return RowReader(rows, 0).maybe_integer();
+}
+
+bool LockStore::renew(Tx& tx, const LockName& lock, const domain::ApiKeyId& key, std::int64_t token,
+                      int seconds) const {
+    tx.send(sql::hurry);
+    const auto rows = tx.exec(
+        sql::renew_lock, Params().add(lock.organization_id).add(lock.name).add(key.text()).add(token).add(seconds));
+    return RowReader(rows, 0).flag();
+}
+
+bool LockStore::release(Tx& tx, const LockName& lock, const domain::ApiKeyId& key, std::int64_t token) const {
+    tx.send(sql::hurry);
+    const auto rows =
+        tx.exec(sql::release_lock, Params().add(lock.organization_id).add(lock.name).add(key.text()).add(token));
+    return RowReader(rows, 0).flag();
+}
+
+std::optional<Lock> LockStore::take_away(Tx& tx, const LockName& lock) const {
+    tx.send(sql::hurry);
+    return first_lock(tx.exec(sql::break_lock, Params().add(lock.organization_id).add(lock.name)));
+}
+
+std::optional<Lock> LockStore::find(Tx& tx, const LockName& lock) const {
+    return first_lock(tx.exec(sql::get_lock, Params().add(lock.organization_id).add(lock.name)));
+}
+
+std::vector<Lock> LockStore::list(Tx& tx, const std::string& organization_id) const {
+    return read_locks(tx.exec(sql::list_locks, Params().add(organization_id)));
+}
+
+}

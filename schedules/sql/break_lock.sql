@@ -1,0 +1,2 @@
+delete from locks where organization_id = $1 and name = $2
+returning name, owner, token, acquired_at, held_until, held_until > clock_timestamp()

@@ -1,0 +1,3 @@
+-- Those that are held first.
+select name, owner, token, acquired_at, held_until, held_until > clock_timestamp()
+from locks where organization_id = $1 order by held_until <= clock_timestamp(), name limit 1000

@@ -1,0 +1,1 @@
+select release_lock($2, $4, $1, $3)
