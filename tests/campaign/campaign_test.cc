@@ -24,6 +24,8 @@ using testing::TestDatabase;
 
 constexpr auto kTimeInCi = std::chrono::seconds{60};
 constexpr unsigned kMostTours = 6;
+/// What leads where nothing else does: an event, or a grant, of which nobody knows whether it was committed.
+const std::string kInDoubt = "sql.commit.append_events=done_then_error%8;sql.commit.charge_permits=done_then_error%25;";
 
 /// Of commands other than serve.
 const std::set<std::string> kElsewhere{"create_key", "list_keys", "revoke_key"};
@@ -110,9 +112,12 @@ TEST(Campaign, EveryFaultAtEveryPlace) {
         for (const auto& place : seen) places.erase(place);
         return places;
     };
-    for (unsigned i = 0; i < kMostTours && !unseen().empty(); ++i)
-        expect_well((i == 0 ? "seed=" : "sql.commit.append_events=done_then_error%8;seed=") + std::to_string(seed + i),
-                    seen);
+    for (unsigned i = 0; i < kMostTours && !unseen().empty(); ++i) {
+        expect_well((i == 0 ? "" : kInDoubt) + "seed=" + std::to_string(seed + i), seen);
+        std::cout << "  not passed yet:";
+        for (const auto& place : unseen()) std::cout << " " << place;
+        std::cout << std::endl;
+    }
     for (const auto& place : unseen())
         ADD_FAILURE() << place << " is never passed: lead the tour there (tests/campaign/tour.cc)";
 
