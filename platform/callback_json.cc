@@ -257,7 +257,9 @@ std::string callback_json(const Callback& callback) {
     JsonWriter json;
     json.open();
     if (callback.execution_id) json.field("execution_id", callback.execution_id->text());
-    json.field("status", name(callback.status));
+    // Items are read of a partial result only; one of which none has failed is read as completed.
+    const bool listed = callback.status == CallbackStatus::completed && !callback.items.empty();
+    json.field("status", name(listed ? CallbackStatus::partial : callback.status));
     if (!callback.result_data.empty()) json.raw("result_data", callback.result_data);
     if (!callback.error_data.empty()) {
         json.raw("error_data", callback.error_data);

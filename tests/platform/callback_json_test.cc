@@ -127,8 +127,11 @@ TEST(CallbackJson, AFailureReportCanAlwaysBeStored) {
 }
 
 TEST(CallbackJson, APartialWithoutFailuresIsComplete) {
-    EXPECT_EQ(parse_callback(R"({"status":"partial","items":[{"key":"a","status":"completed"}]})")->status,
-              CallbackStatus::completed);
+    const auto whole = parse_callback(R"({"status":"partial","items":[{"key":"a","status":"completed"}]})");
+    EXPECT_EQ(whole->status, CallbackStatus::completed);
+    const auto again = parse_callback(callback_json(*whole));
+    EXPECT_EQ(again->status, CallbackStatus::completed);
+    EXPECT_EQ(again->items.size(), 1U) << "what it lists is not lost on the way";
     const auto partial = parse_callback(
         R"({"status":"partial","items":[{"key":"a","status":"completed"},{"key":7,"status":"failed","error":"x"}]})");
     ASSERT_TRUE(partial);
