@@ -128,6 +128,60 @@ TEST(Board, WhatIsLearntWhileEstimatesAreReadIsKept) {
     EXPECT_TRUE(known().empty());
 }
 
+/// What a start counts for its shares: as estimated, then as it was, and nothing if it was not sent.
+TEST(Board, SharesCountWhatStartsTook) {
+    Operations operations;
+    const TimePoint now = kStart + seconds{100};
+    Board board(operations, [&] { return now; });
+    subworkflows::WorkflowType type;
+    type.lane = kLane;
+    type.cost_estimate = domain::MicroUsd{1'000'000};
+    type.max_wait = std::chrono::hours{1};
+    subworkflows::Endpoint endpoint;
+    endpoint.max_in_flight = 100;
+    type.endpoints = {endpoint};
+    const auto all = std::make_shared<subworkflows::Catalogue>();
+    all->types[kLane] = type;
+    board.set_catalogue(all);
+    auto policy = std::make_shared<resource_manager::FairnessPolicy>();
+    policy->measure = resource_manager::FairMeasure::dollars;
+    board.set_fairness(policy);
+    const auto started = [&] { return board.shares()->standings(now).front().started; };
+    const auto grant = [&](int n) {
+        board.observe(waiting(n));
+        auto planned = plan(board.plan_input(10), now);
+        board.see_shares(planned, true);
+        const Execution row = sending(n, 2, now + seconds{600});
+        board.observe(row);
+        board.charge(row, planned.grants.at(0).demand);
+        return row;
+    };
+    auto first = grant(1);
+    EXPECT_DOUBLE_EQ(started(), 1);
+    board.learn(first, {domain::MicroUsd{7'000'000}, std::nullopt, std::nullopt});
+    EXPECT_DOUBLE_EQ(started(), 7);
+    board.learn(first, {domain::MicroUsd{9'000'000}, std::nullopt, std::nullopt});
+    EXPECT_DOUBLE_EQ(started(), 7) << "once";
+    first.last_seq = 3;
+    first.status = Status::completed;
+    first.attempt.reset();
+    first.timeout_at.reset();
+    board.observe(first);
+
+    const auto second = grant(2);
+    EXPECT_GT(started(), 7);
+    board.take_back(second.id);
+    EXPECT_DOUBLE_EQ(started(), 7) << "it was not sent";
+
+    // Another policy knows nothing of what the one before charged.
+    const auto third = grant(3);
+    board.set_fairness(nullptr);
+    board.set_fairness(policy);
+    board.learn(third, {domain::MicroUsd{5'000'000}, std::nullopt, std::nullopt});
+    const auto standings = board.shares()->standings(now);
+    EXPECT_TRUE(standings.empty() || standings.front().started == 0);
+}
+
 /// A callback comes while a new scheduler still reads its tables: what its execution held is free, though they say that
 /// it holds it.
 TEST(Board, WhatEndedWhileProvidersWereReadHoldsNothing) {
