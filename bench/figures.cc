@@ -255,7 +255,8 @@ void limit(Stage& stage, Held held) {
         nlohmann::json budget{{"limit_usd", "1000000"}, {"window", i % 2 == 0 ? "day" : "month"}, {"reason", "bench"}};
         if (i == 0) budget["scope"] = {{"organization_id", nullptr}};
         if (i == 1) budget["scope"] = {{"workflow_type", "bench"}};
-        if (i > 2 && held == Held::some) budget["scope"] = {{"workflow_type", "other-" + std::to_string(i)}};
+        if (i > 2 && i < kBudgets - kProviders && held == Held::some)
+            budget["scope"] = {{"workflow_type", "other-" + std::to_string(i)}};
         if (i >= kBudgets - kProviders) budget["scope"] = {{"provider", "bench-" + std::to_string(i % kProviders)}};
         stage.ask("PUT", "/v1/budgets/bench-" + std::to_string(i), budget.dump());
     }

@@ -85,10 +85,8 @@ void add_budgets(Commands commands) {
         "\"day\"}'");
     all->require_subcommand(1);
     const auto add = [&](const char* name, const char* about, bool named, std::function<int()> body) {
-        auto* c = all->add_subcommand(name, about);
+        auto* c = add_client_command(*all, chosen, o->client, name, about, body);
         if (named) c->add_option("name", o->name, "Budget")->required();
-        o->client.add_to(c);
-        c->callback([&chosen, body] { chosen = guarded(body); });
         return c;
     };
     const auto shows = [o](const char* method, const char* what) {
@@ -100,16 +98,15 @@ void add_budgets(Commands commands) {
     add("list", "List them, with what is spent and reserved", false, [o] { return list(*o); });
     add("show", "One of them", true, shows("GET", ""));
     add("history", "Its definition at each time, who set it and why", true, shows("GET", "/versions"));
-    add("put", "Make or change one; effective on every node at once", true,
-        [o] {
-            print(Json::parse(Client(o->client).ask_text("PUT", path(*o), json_argument(o->definition))));
-            return static_cast<int>(Exit::ok);
-        })
-        ->add_option("definition", o->definition, "JSON, @file, or - for standard input")
-        ->required();
-    add("preview", "What putting it would do to the queue of now", true, [o] { return preview(*o); })
-        ->add_option("definition", o->definition, "JSON, @file, or - for standard input")
-        ->required();
+    takes_definition(
+        add("put", "Make or change one; effective on every node at once", true,
+            [o] {
+                print(Json::parse(Client(o->client).ask_text("PUT", path(*o), json_argument(o->definition))));
+                return static_cast<int>(Exit::ok);
+            }),
+        o->definition);
+    takes_definition(add("preview", "What putting it would do to the queue of now", true, [o] { return preview(*o); }),
+                     o->definition);
     auto* approve = add("approve", "Go on where it asks somebody", true, [o] {
         print(Client(o->client).ask("POST", path(*o, "/approve"), with_reason(*o)));
         return static_cast<int>(Exit::ok);

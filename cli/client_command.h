@@ -5,12 +5,19 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/client.h"
 #include "cli/command.h"
 
 namespace impresario::cli {
 
 /// Runs a command's body and turns what is thrown into an exit code.
 Action guarded(std::function<int()> body);
+
+/// Adds a subcommand to a group of them, with a client's options. What is given must outlive the group.
+CLI::App* add_client_command(CLI::App& group, Action& chosen, ClientOptions& client, const char* name,
+                             const char* about, std::function<int()> body);
+/// The last thing that it is given is a definition.
+void takes_definition(CLI::App* command, std::string& definition);
 
 /// A member as text for a cell; null and absent are "".
 std::string cell(const nlohmann::json& object, const char* name);

@@ -43,6 +43,18 @@ Action guarded(std::function<int()> body) {
     };
 }
 
+CLI::App* add_client_command(CLI::App& group, Action& chosen, ClientOptions& client, const char* name,
+                             const char* about, std::function<int()> body) {
+    auto* made = group.add_subcommand(name, about);
+    client.add_to(made);
+    made->callback([&chosen, guarded = guarded(std::move(body))] { chosen = guarded; });
+    return made;
+}
+
+void takes_definition(CLI::App* command, std::string& definition) {
+    command->add_option("definition", definition, "JSON, @file, or - for standard input")->required();
+}
+
 namespace {
 
 std::string read_all(const std::string& where) {

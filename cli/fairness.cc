@@ -74,22 +74,18 @@ void add_fairness(Commands commands) {
         "\"acme\", \"weight\": 3, \"minimum_percent\": 20}], \"reason\": \"their plan\"}'\n  impresario fairness show");
     all->require_subcommand(1);
     const auto add = [&](const char* name, const char* about, std::function<int()> body) {
-        auto* c = all->add_subcommand(name, about);
-        o->client.add_to(c);
-        c->callback([&chosen, body] { chosen = guarded(body); });
-        return c;
+        return add_client_command(*all, chosen, o->client, name, about, std::move(body));
     };
     add("show", "Each one's weight, what is asked to have, what was had in the last minute", [o] { return show(*o); });
-    add("put", "Set the policy; effective on every node at once",
-        [o] {
-            print(Json::parse(Client(o->client).ask_text("PUT", "/v1/fairness", json_argument(o->definition))));
-            return static_cast<int>(Exit::ok);
-        })
-        ->add_option("definition", o->definition, "JSON, @file, or - for standard input")
-        ->required();
-    add("preview", "What putting it would ask for those who wait now", [o] { return preview(*o); })
-        ->add_option("definition", o->definition, "JSON, @file, or - for standard input")
-        ->required();
+    takes_definition(
+        add("put", "Set the policy; effective on every node at once",
+            [o] {
+                print(Json::parse(Client(o->client).ask_text("PUT", "/v1/fairness", json_argument(o->definition))));
+                return static_cast<int>(Exit::ok);
+            }),
+        o->definition);
+    takes_definition(add("preview", "What putting it would ask for those who wait now", [o] { return preview(*o); }),
+                     o->definition);
     add("history", "The policy at each time, who set it and why", [o] {
         print(Client(o->client).ask("GET", "/v1/fairness/versions"));
         return static_cast<int>(Exit::ok);

@@ -64,10 +64,8 @@ void add_locks(Commands commands) {
         "$TOKEN");
     all->require_subcommand(1);
     const auto add = [&](const char* name, const char* about, bool named, std::function<int()> body) {
-        auto* c = all->add_subcommand(name, about);
+        auto* c = add_client_command(*all, chosen, o->client, name, about, [body] { return unless_locked(body); });
         if (named) c->add_option("name", o->name, "Lock")->required();
-        o->client.add_to(c);
-        c->callback([&chosen, body] { chosen = guarded([body] { return unless_locked(body); }); });
         return c;
     };
     const auto with_ttl = [o](CLI::App* c) {

@@ -127,10 +127,8 @@ void add_providers(Commands commands) {
         "\"of\": \"requests\", \"limit\": 60, \"per\": \"minute\"}], \"reason\": \"new plan\"}'");
     all->require_subcommand(1);
     const auto add = [&](const char* name, const char* about, bool named, std::function<int()> body) {
-        auto* c = all->add_subcommand(name, about);
+        auto* c = add_client_command(*all, chosen, o->client, name, about, body);
         if (named) c->add_option("name", o->name, "Provider")->required();
-        o->client.add_to(c);
-        c->callback([&chosen, body] { chosen = guarded(body); });
         return c;
     };
     const auto shows = [o](const char* what) {
@@ -139,17 +137,19 @@ void add_providers(Commands commands) {
             return static_cast<int>(Exit::ok);
         };
     };
-    const auto defined = [o](CLI::App* c) {
-        c->add_option("definition", o->definition, "JSON, @file, or - for standard input")->required();
-    };
     add("list", "List them, with what is used", false, [o] { return list(*o); });
     add("show", "One of them", true, shows(""));
     add("history", "Its limits at each time, who set them and why", true, shows("/versions"));
-    defined(add("put", "Set its limits; effective on every node at once", true, [o] {
-        print(Json::parse(Client(o->client).ask_text("PUT", path(*o), json_argument(o->definition))));
-        return static_cast<int>(Exit::ok);
-    }));
-    defined(add("preview", "What putting them would do to the queue of now", true, [o] { return preview(*o); }));
+    takes_definition(
+        add("put", "Set its limits; effective on every node at once", true,
+            [o] {
+                print(Json::parse(Client(o->client).ask_text("PUT", path(*o), json_argument(o->definition))));
+                return static_cast<int>(Exit::ok);
+            }),
+        o->definition);
+    takes_definition(
+        add("preview", "What putting them would do to the queue of now", true, [o] { return preview(*o); }),
+        o->definition);
     add("delete", "Remove one: whoever calls it is not limited any more", true, [o] {
         Client(o->client).ask_text("DELETE", path(*o), "");
         std::printf("%s is gone\n", o->name.c_str());
