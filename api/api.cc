@@ -8,7 +8,12 @@ namespace impresario::api {
 namespace log = platform::log;
 
 Api::Api(orchestrator::Node& node, orchestrator::Hub& hub, platform::Metrics& metrics, ApiSettings settings)
-    : node_(node), hub_(hub), metrics_(metrics), settings_(settings) {
+    : node_(node),
+      hub_(hub),
+      metrics_(metrics),
+      settings_(settings),
+      streams_(node.executor(), node.database(), settings_.events) {
+    streams_.on_dropped = [this] { node_.probe().stream_dropped(); };
     add_routes();
 }
 
@@ -42,6 +47,8 @@ void Api::add_routes() {
     route("GET", "/v1/executions/{id}/events", Role::viewer, &Api::execution_events);
     route("GET", "/v1/executions/{id}/attempts", Role::viewer, &Api::execution_attempts);
     route("GET", "/v1/executions/{id}/deliveries", Role::viewer, &Api::execution_deliveries);
+
+    route("GET", "/v1/events", Role::viewer, &Api::events);
 
     route("POST", "/v1/callbacks/{id}", std::nullopt, &Api::callback, settings_.batch_limit);
 
@@ -112,7 +119,7 @@ platform::Task<void> Api::reload_keys() {
     // Two may read at once: the one that asked last has seen every change that either was asked for.
     if (turn < keys_read_) co_return;
     keys_read_ = turn;
-    keys_ = std::move(keys);
+    set_keys(std::move(keys));
 }
 
 platform::Task<platform::HttpResponse> Api::handle(platform::HttpRequest request) {

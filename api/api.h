@@ -5,6 +5,7 @@
 #include <string>
 
 #include "api/auth.h"
+#include "api/event_stream.h"
 #include "api/router.h"
 #include "orchestrator/hub.h"
 #include "platform/http_server.h"
@@ -17,6 +18,7 @@ struct ApiSettings {
     std::size_t body_limit = 1024 * 1024;
     std::size_t batch_limit = 16 * 1024 * 1024;
     int batch_most = 1000;
+    EventStreamSettings events;
     /// Of the connection that fsck opens for itself: its statements take longer than any other.
     platform::DatabaseSettings fsck;
 };
@@ -29,12 +31,20 @@ class Api {
     std::size_t body_limit(std::string_view method, std::string_view path) const;
 
     /// Not ready from the first sign of stopping (SIGTERM).
-    void set_draining() { draining_ = true; }
+    void set_draining() {
+        draining_ = true;
+        streams_.stop();
+    }
+    /// Feeds the streams of events until set_draining.
+    platform::Task<void> run_streams() { return streams_.run(); }
     /// Why this node is not ready before the database is; empty when nothing stands in the way.
     void set_not_ready(std::string why) { not_ready_ = std::move(why); }
     platform::Task<void> reload_keys();
     /// Keys from elsewhere than the database.
-    void set_keys(std::shared_ptr<const ApiKeys> keys) { keys_ = std::move(keys); }
+    void set_keys(std::shared_ptr<const ApiKeys> keys) {
+        keys_ = std::move(keys);
+        streams_.check_keys(*keys_);
+    }
     const Router& router() const { return router_; }
 
   private:
@@ -65,6 +75,8 @@ class Api {
     Task<Response> execution_events(Call call);
     Task<Response> execution_attempts(Call call);
     Task<Response> execution_deliveries(Call call);
+    // routes_events.cc
+    Task<Response> events(Call call);
     // routes_explain.cc
     Task<Response> explain_execution(Call call);
     // routes_callbacks.cc
@@ -131,6 +143,7 @@ class Api {
 
     Task<Response> enqueue(Call call, std::vector<priority_queue::NewExecution> executions, bool batch,
                            domain::BatchId batch_id);
+    Response open_stream(const Call& call, EventFilter filter);
     /// A command's answer as a response.
     static Response respond(const orchestrator::Reply& reply);
     /// Whether to read the keys again before this token is called wrong: it may have been made a moment ago.
@@ -142,6 +155,7 @@ class Api {
     ApiSettings settings_;
     Router router_;
     std::shared_ptr<const ApiKeys> keys_;
+    EventStreams streams_;
     std::uint64_t keys_asked_ = 0;
     std::uint64_t keys_read_ = 0;
     std::chrono::steady_clock::time_point unknown_key_at_;

@@ -33,6 +33,12 @@ const Caller* ApiKeys::find(std::string_view token) const {
     return found == by_hash_.end() ? nullptr : &found->second;
 }
 
+std::set<domain::ApiKeyId> ApiKeys::ids() const {
+    std::set<domain::ApiKeyId> ids;
+    for (const auto& [hash, caller] : by_hash_) ids.insert(caller.key);
+    return ids;
+}
+
 std::shared_ptr<const ApiKeys> ApiKeyStore::load(Tx& tx) const {
     const auto rows = tx.exec(sql::load_keys);
     std::map<std::string, Caller> by_hash;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,7 @@ class ApiKeys {
     static bool well_formed(std::string_view token);
     /// Looked up by the hash, so that nothing about a near miss can be timed.
     const Caller* find(std::string_view token) const;
+    std::set<domain::ApiKeyId> ids() const;
 
   private:
     std::map<std::string, Caller> by_hash_;

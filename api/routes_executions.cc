@@ -436,6 +436,16 @@ auto of_execution(Tx& tx, const ExecutionId& id, const std::string& organization
 Task<HttpResponse> Api::execution_events(Call call) {
     const auto id = ExecutionId::parse(call.path["id"]);
     if (!id) co_return no_such_execution();
+    if (wants_stream(call.request)) {
+        auto looking = node_.database().read([wanted = *id, organization = call.caller.organization_id](Tx& tx) {
+            return of_execution(tx, wanted, organization, [](Tx&) { return true; });
+        });
+        const auto there = co_await std::move(looking);
+        if (!there) co_return no_such_execution();
+        EventFilter filter;
+        filter.execution = *id;
+        co_return open_stream(call, std::move(filter));
+    }
     std::vector<FieldFault> faults;
     const int limit = page_limit(call.request, 200, 1000, faults);
     int after = 0;

@@ -40,6 +40,7 @@ Task<HttpResponse> Api::metrics(Call call) {
         co_return problem(401, "unauthorized", "metrics need an API key from other machines");
     node_.probe().show(hub_.board(), hub_.state(), node_.clock().now(), hub_.leads());
     node_.probe().show_waiting(node_.clients_waiting());
+    node_.probe().show_streams(streams_.open(), std::chrono::duration_cast<domain::Duration>(streams_.held_up()));
     auto& database = node_.database();
     node_.probe().show_batch(hub_.batch_limit());
     node_.probe().show_database(database.busy(), database.waiting(), database.connections(), database.reachable());

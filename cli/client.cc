@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "cli/command.h"
 #include "cli/terminal.h"
-#include "platform/http_client.h"
 
 namespace impresario::cli {
 
@@ -26,6 +26,10 @@ std::string environment(const char* name) {
     return value ? value : "";
 }
 
+/// A stream says something every 15 seconds, or it is broken.
+constexpr std::chrono::seconds kSilence{40};
+constexpr std::chrono::milliseconds kFirstPause{200};
+constexpr std::chrono::milliseconds kLongestPause{5000};
 /// More of them say no more.
 constexpr std::size_t kMostErrors = 20;
 
@@ -71,39 +75,112 @@ Client::Client(const ClientOptions& options) : patience_(options.patience) {
                       "no API key; set IMPRESARIO_KEY, or give --key-file (impresario keys create makes one)"};
 }
 
-std::string Client::ask_text(const std::string& method, const std::string& path, const std::string& body,
-                             const std::vector<std::pair<std::string, std::string>>& headers) const {
-    auto url = platform::parse_url(url_ + path);
-    if (!url) throw Refusal{Exit::usage, "the hub's URL " + url.error().what + ": " + url_};
+namespace {
+/// Runs one request to its end.
+platform::HttpOutcome run(platform::HttpClientSettings settings,
+                          const std::function<platform::Task<platform::HttpOutcome>(platform::HttpClient&)>& request) {
     asio::io_context io{1};
-    platform::HttpClientSettings settings;
     // The user says where the hub is; the hub's own rule about inner addresses is not the user's.
     settings.egress = platform::EgressPolicy({*platform::Cidr::parse("0.0.0.0/0"), *platform::Cidr::parse("::/0")});
-    settings.whole_deadline = patience_;
-    platform::HttpClient client(io.get_executor(), settings);
-    platform::Headers all(headers.begin(), headers.end());
-    all.emplace_back("authorization", "Bearer " + key_);
-    if (!body.empty()) all.emplace_back("content-type", "application/json");
+    platform::HttpClient client(io.get_executor(), std::move(settings));
     platform::HttpOutcome outcome;
     std::exception_ptr failure;
-    asio::co_spawn(io, client.send(method, *url, std::move(all), body),
-                   [&](const std::exception_ptr& thrown, platform::HttpOutcome got) {
-                       failure = thrown;
-                       outcome = std::move(got);
-                       client.stop();
-                   });
+    asio::co_spawn(io, request(client), [&](const std::exception_ptr& thrown, platform::HttpOutcome got) {
+        failure = thrown;
+        outcome = std::move(got);
+        client.stop();
+    });
     io.run();
     if (failure) std::rethrow_exception(failure);
-    if (const auto* answer = std::get_if<platform::HttpAnswer>(&outcome)) {
-        if (answer->status / 100 == 2) return answer->body;
+    return outcome;
+}
+}
+
+platform::Url Client::at(const std::string& path) const {
+    auto url = platform::parse_url(url_ + path);
+    if (!url) throw Refusal{Exit::usage, "the hub's URL " + url.error().what + ": " + url_};
+    return *url;
+}
+
+void Client::refuse(const platform::HttpOutcome& outcome) const {
+    if (const auto* answer = std::get_if<platform::HttpAnswer>(&outcome))
         throw Refusal{answer->status == 503 ? Exit::unreachable : Exit::refused, explain(answer->status, answer->body),
                       answer->status};
-    }
     std::string why;
     if (const auto* not_sent = std::get_if<platform::NotSent>(&outcome)) why = not_sent->detail;
     if (const auto* no_answer = std::get_if<platform::NoAnswer>(&outcome)) why = no_answer->detail;
     throw Refusal{Exit::unreachable,
                   "the hub at " + url_ + " cannot be reached: " + why + "; is it running? (impresario dev, or --url)"};
+}
+
+std::string Client::ask_text(const std::string& method, const std::string& path, const std::string& body,
+                             const std::vector<std::pair<std::string, std::string>>& headers) const {
+    const auto url = at(path);
+    platform::Headers all(headers.begin(), headers.end());
+    all.emplace_back("authorization", "Bearer " + key_);
+    if (!body.empty()) all.emplace_back("content-type", "application/json");
+    platform::HttpClientSettings settings;
+    settings.whole_deadline = patience_;
+    auto outcome = run(std::move(settings),
+                       [&](platform::HttpClient& client) { return client.send(method, url, std::move(all), body); });
+    if (auto* answer = std::get_if<platform::HttpAnswer>(&outcome); answer && answer->status / 100 == 2)
+        return std::move(answer->body);
+    refuse(outcome);
+}
+
+bool StreamReader::take(std::string_view piece, const std::function<bool(const StreamEvent&)>& heard) {
+    for (const char c : piece) {
+        if (c != '\n') {
+            line_ += c;
+            continue;
+        }
+        const auto line = std::exchange(line_, {});
+        if (line.empty()) {
+            auto event = std::exchange(event_, {});
+            event.id = last_id_;
+            if (!event.data.empty() && !heard(event)) return false;
+            continue;
+        }
+        const auto colon = line.find(':');
+        const auto field = line.substr(0, colon);
+        auto value = colon == std::string::npos ? std::string{} : line.substr(colon + 1);
+        if (value.starts_with(' ')) value.erase(0, 1);
+        if (field == "id") last_id_ = value;
+        if (field == "event") event_.type = value;
+        if (field == "data") event_.data += (event_.data.empty() ? "" : "\n") + value;
+    }
+    return true;
+}
+
+void Client::follow(const std::string& path, const std::string& after,
+                    const std::function<bool(const StreamEvent&)>& heard) const {
+    const auto url = at(path);
+    StreamReader reader;
+    bool enough = false;
+    bool was_there = false;
+    auto pause = kFirstPause;
+    while (!enough) {
+        platform::Headers headers{{"authorization", "Bearer " + key_}, {"accept", "text/event-stream"}};
+        const auto& last = reader.last_id().empty() ? after : reader.last_id();
+        if (!last.empty()) headers.emplace_back("last-event-id", last);
+        reader.begin_again();
+        const auto take = [&](std::string_view piece) {
+            was_there = true;
+            pause = kFirstPause;
+            enough = !reader.take(piece, heard);
+            return !enough;
+        };
+        const auto outcome = run(
+            {}, [&](platform::HttpClient& client) { return client.follow(url, std::move(headers), kSilence, take); });
+        if (enough) return;
+        const auto* answer = std::get_if<platform::HttpAnswer>(&outcome);
+        const bool streamed = answer && answer->status / 100 == 2;
+        // A node that restarts, or a proxy before it, may say anything for a while.
+        const bool for_good = answer && answer->status / 100 == 4;
+        if (!streamed && (for_good || !was_there)) refuse(outcome);
+        std::this_thread::sleep_for(pause);
+        pause = std::min(pause * 2, kLongestPause);
+    }
 }
 
 Client::Json Client::ask(const std::string& method, const std::string& path, const Json& body,

@@ -3,10 +3,13 @@
 
 #include <CLI/App.hpp>
 #include <chrono>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "platform/http_client.h"
 
 namespace impresario::cli {
 
@@ -38,6 +41,29 @@ struct Refusal {
     int status = 0;
 };
 
+/// One event of a stream.
+struct StreamEvent {
+    std::string id;
+    std::string type;
+    std::string data;
+};
+
+/// Reads server-sent events out of text that comes in pieces. Lines end in a line feed here.
+class StreamReader {
+  public:
+    /// Calls `heard` for each event that has come whole; false as soon as it says so.
+    bool take(std::string_view piece, const std::function<bool(const StreamEvent&)>& heard);
+    /// What to come back with.
+    const std::string& last_id() const { return last_id_; }
+    /// A broken connection ends what had not come whole.
+    void begin_again() { line_.clear(), event_ = {}; }
+
+  private:
+    std::string line_;
+    StreamEvent event_;
+    std::string last_id_;
+};
+
 /// Blocks; one request after the other on one connection.
 class Client {
   public:
@@ -52,9 +78,17 @@ class Client {
     /// The body as it came.
     std::string ask_text(const std::string& method, const std::string& path, const std::string& body,
                          const std::vector<std::pair<std::string, std::string>>& headers = {}) const;
+    /// Follows a stream of events (server-sent events) until `heard` says false, coming back to where it was whenever
+    /// the connection breaks. `after`: the id to begin after; empty: where the stream begins. Throws Refusal for an
+    /// answer that is no stream, and when the hub cannot be reached at first.
+    void follow(const std::string& path, const std::string& after,
+                const std::function<bool(const StreamEvent&)>& heard) const;
     const std::string& url() const { return url_; }
 
   private:
+    platform::Url at(const std::string& path) const;
+    [[noreturn]] void refuse(const platform::HttpOutcome& outcome) const;
+
     std::string url_;
     std::string key_;
     std::chrono::milliseconds patience_;

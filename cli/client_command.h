@@ -19,6 +19,9 @@ CLI::App* add_client_command(CLI::App& group, Action& chosen, ClientOptions& cli
 /// The last thing that it is given is a definition.
 void takes_definition(CLI::App* command, std::string& definition);
 
+/// What a program is told of an execution with this status: Exit::failed while it has not ended.
+int end_code(const std::string& status);
+
 /// A member as text for a cell; null and absent are "".
 std::string cell(const nlohmann::json& object, const char* name);
 

@@ -46,5 +46,6 @@ void add_fairness(Commands commands);
 void add_providers(Commands commands);
 void add_locks(Commands commands);
 void add_fsck(Commands commands);
+void add_tail(Commands commands);
 
 }

@@ -63,11 +63,6 @@ std::string read_all(const std::string& where) {
     if (!file) throw Refusal{Exit::usage, "the file " + where + " cannot be read"};
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
-int end_code(const std::string& status) {
-    if (status == "completed") return Exit::ok;
-    if (status == "failed" || status == "dead" || status == "cancelled") return Exit::ended_badly;
-    return Exit::failed;
-}
 
 std::string waiting_text(const Json& execution) {
     const auto gate = execution.find("waiting_for");
@@ -75,6 +70,12 @@ std::string waiting_text(const Json& execution) {
     return cell(*gate, "kind") + ": " + cell(*gate, "detail");
 }
 
+}
+
+int end_code(const std::string& status) {
+    if (status == "completed") return Exit::ok;
+    if (status == "failed" || status == "dead" || status == "cancelled") return Exit::ended_badly;
+    return Exit::failed;
 }
 
 std::string json_argument(const std::string& given) {

@@ -228,6 +228,11 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
     read.duration("http", "header_deadline_ms", config.http.header_deadline, 100, 120000);
     read.duration("http", "body_deadline_ms", config.http.body_deadline, 100, 600000);
     read.duration("http", "write_deadline_ms", config.http.write_deadline, 100, 600000);
+    read.number("events", "streams", config.api.events.most, 1, 100000);
+    read.duration("events", "comment_ms", config.api.events.comment, 100, 60000);
+    std::size_t kibibytes = config.api.events.buffer >> 10;
+    read.number("events", "buffer_kib", kibibytes, 64, 65536);
+    config.api.events.buffer = kibibytes << 10;
     config.node.public_url = "http://" + config.http.address + ":" + std::to_string(config.http.port);
     read.text("http", "public_url", config.node.public_url, "IMPRESARIO_PUBLIC_URL");
     while (config.node.public_url.ends_with('/')) config.node.public_url.pop_back();

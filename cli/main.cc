@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
     add_providers(commands);
     add_locks(commands);
     add_fsck(commands);
+    add_tail(commands);
     add_bench(commands);
     try {
         app.parse(argc, argv);

@@ -205,6 +205,7 @@ class HubProcess {
         co_await node_.heartbeat();
         if (stopping_) co_return;
         node_.start();
+        asio::co_spawn(io_, api_.run_streams(), [this](const std::exception_ptr& failure) { ended(failure, "streams"); });
         asio::co_spawn(io_, hub_.run(), [this](const std::exception_ptr& failure) { ended(failure, "hub"); });
     }
 

@@ -195,7 +195,16 @@ struct Probe::Families {
           waiting(BuildGauge()
                       .Name("impresario_http_waiting")
                       .Help("Clients that wait for an execution's end (?wait=).")
-                      .Register(r)) {}
+                      .Register(r)),
+          streams(BuildGauge().Name("impresario_event_streams").Help("Open streams of events.").Register(r)),
+          stream_lag(BuildGauge()
+                         .Name("impresario_event_stream_lag_seconds")
+                         .Help("How long events have waited for a transaction that does not end.")
+                         .Register(r)),
+          streams_dropped(BuildCounter()
+                              .Name("impresario_event_streams_dropped_total")
+                              .Help("Streams of events that were hung up on: their readers were too slow.")
+                              .Register(r)) {}
 
     Family<Counter>& enqueued;
     Family<Counter>& ended;
@@ -238,6 +247,9 @@ struct Probe::Families {
     Family<Gauge>& reachable;
     Family<Gauge>& batch;
     Family<Gauge>& waiting;
+    Family<Gauge>& streams;
+    Family<Gauge>& stream_lag;
+    Family<Counter>& streams_dropped;
 };
 
 Probe::Probe(platform::Metrics& metrics) : families_(std::make_unique<Families>(metrics.registry())) {}
@@ -374,6 +386,15 @@ void Probe::show_weather(const Board& board, domain::TimePoint now) {
 }
 
 void Probe::show_waiting(std::size_t clients) { families_->waiting.Add({}).Set(static_cast<double>(clients)); }
+
+void Probe::stream_dropped() { families_->streams_dropped.Add({}).Increment(); }
+
+void Probe::show_streams(std::size_t open, domain::Duration lag) {
+    families_->streams.Add({}).Set(static_cast<double>(open));
+    families_->stream_lag.Add({}).Set(seconds(lag));
+    // There from the first scrape.
+    families_->streams_dropped.Add({});
+}
 
 void Probe::show_batch(int batch) { families_->batch.Add({}).Set(batch); }
 

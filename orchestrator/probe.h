@@ -44,6 +44,10 @@ class Probe {
     void show(const Board* board, const StateMachine* state, domain::TimePoint now, bool leads);
     /// Clients that wait for an execution's end.
     void show_waiting(std::size_t clients);
+    /// A reader of events was too slow.
+    void stream_dropped();
+    /// `lag`: how long events have waited for a transaction that does not end.
+    void show_streams(std::size_t open, domain::Duration lag);
     void show_batch(int batch);
     void show_database(int busy, int waiting, int connections, bool reachable);
 

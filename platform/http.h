@@ -1,6 +1,7 @@
 #pragma once
 // HTTP messages as values, for both sides.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,12 +32,16 @@ struct HttpRequest {
     std::string_view bearer() const;
 };
 
+class BodyStream;
+
 struct HttpResponse {
     int status = 200;
     Headers headers;
     std::string body;
     /// Ends the connection after this answer.
     bool close = false;
+    /// In place of a body: it goes out as it comes, and ends with the connection.
+    std::shared_ptr<BodyStream> stream = {};
 };
 
 std::string_view reason_phrase(int status);

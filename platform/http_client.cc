@@ -28,6 +28,14 @@ namespace {
 constexpr int kMostInterim = 20;
 }
 
+namespace {
+/// Where a body goes that is taken as it comes.
+struct Sink {
+    std::chrono::milliseconds silence;
+    TakePiece take;
+};
+}
+
 struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
     struct Wire {
         virtual ~Wire() = default;
@@ -208,7 +216,7 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
 
     template <class Stream>
     Task<std::pair<HttpOutcome, bool>> exchange(Stream& stream, const std::string& text, std::string address, bool head,
-                                                steady_clock::time_point begun) {
+                                                steady_clock::time_point begun, const Sink* sink) {
         std::size_t written = 0;
         {
             auto writing = failpoint::call("http.client.write", asio::async_write(stream, asio::buffer(text),
@@ -248,6 +256,16 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
             co_return std::pair<HttpOutcome, bool>(NoAnswer{"nothing but interim answers (1xx)", address}, false);
         const auto first_byte = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - begun);
         auto& parser = *holder;
+        if (sink && !error && parser.get().result_int() / 100 == 2) {
+            parser.body_limit(boost::none);
+            co_await pour(stream, buffer, parser, *sink);
+            HttpAnswer answer;
+            answer.status = static_cast<int>(parser.get().result_int());
+            answer.cut = !parser.is_done();
+            answer.first_byte = first_byte;
+            answer.address = std::move(address);
+            co_return std::pair<HttpOutcome, bool>(std::move(answer), false);
+        }
         cut = !error && !head && parser.content_length().value_or(0) > settings.body_limit;
         if (!error && !cut && !parser.is_done()) {
             parser.body_limit(settings.body_limit);
@@ -280,6 +298,22 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         co_return std::pair<HttpOutcome, bool>(std::move(answer), keep);
     }
 
+    template <class Stream>
+    Task<void> pour(Stream& stream, beast::flat_buffer& buffer, http::response_parser<http::string_body>& parser,
+                    const Sink& sink) {
+        while (!parser.is_done()) {
+            beast::get_lowest_layer(stream).expires_after(sink.silence);
+            auto reading =
+                failpoint::call("http.client.follow",
+                                http::async_read_some(stream, buffer, parser, asio::as_tuple(asio::use_awaitable)));
+            auto [error, count] = co_await std::move(reading);
+            auto& piece = parser.get().body();
+            if (!piece.empty() && !sink.take(piece)) co_return;
+            piece.clear();
+            if (error) co_return;
+        }
+    }
+
     steady_clock::duration idle_for(const HttpAnswer& answer) const {
         steady_clock::duration limit = settings.idle_limit;
         const auto hint = answer.header("keep-alive");
@@ -296,7 +330,8 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
 
     Task<HttpOutcome> send(std::string method, Url url, Headers headers, std::string body,
                            std::chrono::milliseconds whole,
-                           steady_clock::time_point not_after = steady_clock::time_point::max()) {
+                           steady_clock::time_point not_after = steady_clock::time_point::max(),
+                           const Sink* sink = nullptr) {
         const auto self = shared_from_this();
         Origin& origin = origins[url.origin()];
         if (!stopping) plan_tidying();
@@ -349,11 +384,12 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         HttpOutcome outcome;
         bool keep = false;
         if (url.tls()) {
-            auto done = co_await exchange(static_cast<Tls&>(*kept.wire).stream, text, kept.address, head, begun);
+            auto done = co_await exchange(static_cast<Tls&>(*kept.wire).stream, text, kept.address, head, begun, sink);
             outcome = std::move(done.first);
             keep = done.second;
         } else {
-            auto done = co_await exchange(static_cast<Plain&>(*kept.wire).stream, text, kept.address, head, begun);
+            auto done =
+                co_await exchange(static_cast<Plain&>(*kept.wire).stream, text, kept.address, head, begun, sink);
             outcome = std::move(done.first);
             keep = done.second;
         }
@@ -386,6 +422,13 @@ Task<HttpOutcome> HttpClient::send_before(steady_clock::time_point moment, std::
                                           std::string body) {
     return impl_->send(std::move(method), std::move(url), std::move(headers), std::move(body),
                        impl_->settings.whole_deadline, moment);
+}
+
+Task<HttpOutcome> HttpClient::follow(Url url, Headers headers, std::chrono::milliseconds silence, TakePiece take) {
+    const Sink sink{silence, std::move(take)};
+    auto sending = impl_->send("GET", std::move(url), std::move(headers), {}, impl_->settings.whole_deadline,
+                               steady_clock::time_point::max(), &sink);
+    co_return co_await std::move(sending);
 }
 
 void HttpClient::stop() {

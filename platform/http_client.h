@@ -3,6 +3,7 @@
 // policy that is asked about the address we really connect to.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <variant>
@@ -58,6 +59,9 @@ struct HttpAnswer {
 
 using HttpOutcome = std::variant<HttpAnswer, NotSent, NoAnswer>;
 
+/// Takes a 2xx answer's body as it comes; false: that is enough, and the connection ends.
+using TakePiece = std::function<bool(std::string_view)>;
+
 /// Network thread only.
 class HttpClient {
   public:
@@ -74,6 +78,10 @@ class HttpClient {
     /// what others have given up meanwhile.
     Task<HttpOutcome> send_before(std::chrono::steady_clock::time_point moment, std::string method, Url url,
                                   Headers headers, std::string body);
+
+    /// Sends a GET and takes its answer piece by piece, for as long as something comes at least every `silence`. The
+    /// answer's body is empty but for a status that is not 2xx.
+    Task<HttpOutcome> follow(Url url, Headers headers, std::chrono::milliseconds silence, TakePiece take);
 
     /// Closes idle connections and lets none be kept.
     void stop();

@@ -5,6 +5,7 @@
 #include <boost/beast/http.hpp>
 #include <stdexcept>
 
+#include "platform/body_stream.h"
 #include "platform/failpoint.h"
 #include "platform/http_framing.h"
 #include "platform/http_places.h"
@@ -266,6 +267,10 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
                 response = plain_problem(500, "something went wrong here; it is in the log");
                 response.close = false;
             }
+            if (response.stream) {
+                co_await pour(session, std::move(response), head);
+                break;
+            }
             if (!keep_alive || stopping) response.close = true;
             const bool close = response.close;
             const bool written = co_await answer(*session, std::move(response), head);
@@ -273,6 +278,48 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
         }
         beast::error_code ignored;
         stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
+    }
+
+    /// Writes what comes, until it ends or its reader goes.
+    Task<void> pour(std::shared_ptr<Session> session, HttpResponse response, bool head) {
+        const auto body = response.stream;
+        auto text = response_text(response, true);
+        if (!head) {
+            body->hang_up = [weak = std::weak_ptr<Session>(session)] {
+                if (const auto there = weak.lock()) there->hang_up();
+            };
+            asio::co_spawn(executor, watch(session, body), asio::detached);
+        }
+        for (;;) {
+            session->stream.expires_after(settings.write_deadline);
+            auto writing = failpoint::call("http.server.pour", asio::async_write(session->stream, asio::buffer(text),
+                                                                                 asio::as_tuple(asio::use_awaitable)));
+            auto [error, count] = co_await std::move(writing);
+            if (error || head || stopping) break;
+            session->stream.expires_never();
+            auto piece = co_await body->next();
+            if (!piece) break;
+            text = std::move(*piece);
+        }
+        body->stop();
+        beast::error_code ignored;
+        session->stream.socket().cancel(ignored);
+    }
+
+    /// Sees the reader go while nothing is written. What it sends meanwhile is of no interest.
+    Task<void> watch(std::shared_ptr<Session> session, std::shared_ptr<BodyStream> body) {
+        auto& socket = session->stream.socket();
+        std::array<char, 1024> rest{};
+        beast::error_code error;
+        while (!error) {
+            auto [failure] = co_await socket.async_wait(tcp::socket::wait_read, asio::as_tuple(asio::use_awaitable));
+            if (failure || !socket.is_open()) co_return;
+            socket.non_blocking(true, error);
+            if (!error) socket.read_some(asio::buffer(rest), error);
+            if (error == asio::error::would_block) error = {};
+        }
+        body->stop();
+        session->hang_up();
     }
 
     Task<void> refuse(Session& session, beast::error_code error) {

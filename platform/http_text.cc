@@ -15,8 +15,10 @@ std::string response_text(const HttpResponse& response, bool head) {
             if (c != '\r' && c != '\n') text += c;
         text += "\r\n";
     }
-    if (response.status != 204) text += "content-length: " + std::to_string(response.body.size()) + "\r\n";
-    if (response.close) text += "connection: close\r\n";
+    const bool ends_with_connection = response.stream != nullptr;
+    if (response.status != 204 && !ends_with_connection)
+        text += "content-length: " + std::to_string(response.body.size()) + "\r\n";
+    if (response.close || ends_with_connection) text += "connection: close\r\n";
     text += "\r\n";
     if (!head && response.status != 204) text += response.body;
     return text;

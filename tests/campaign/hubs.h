@@ -29,6 +29,8 @@ class Hubs {
     std::string enqueue(const std::string& type, Json more = Json::object());
     /// A statement of somebody at a prompt.
     std::string sql(const std::string& statement) const { return database_.value(statement); }
+    std::vector<int> ports() const { return {ports_.begin(), ports_.end()}; }
+    const std::string& key() const { return key_; }
     /// Drains both.
     void stop();
 

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/support/event_reader.h"
+
 namespace impresario::campaign {
 
 using std::chrono::milliseconds;
@@ -222,6 +224,10 @@ void tour(Hubs& hubs, const Peer& peer) {
         std::this_thread::sleep_for(milliseconds{50});
     }
     hubs.ask("POST", "/v1/executions/" + late + "/accept-late", Json::object());
+    {
+        const testing::EventReader one(hubs.ports(), "/v1/executions/" + dying + "/events", hubs.key());
+        one.await_count(3, 60);
+    }
     for (const auto* part : {"", "/events", "/deliveries"}) hubs.ask("GET", "/v1/executions/" + dying + part);
     hubs.ask("POST", "/v1/executions/" + closed + "/cancel", Json::object());
     if (!probe.empty()) end_of(hubs, probe);

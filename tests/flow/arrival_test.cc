@@ -84,8 +84,8 @@ TEST(Arrival, WhoDoesNotLeadAnyMoreGrantsNothing) {
     HubFixture hub;
     Peer peer([](const Asked&) { return done(); });
     hub.register_type("work", peer.url());
-    // Whether the hub is idle in the moment of the request is not ours to say: a turn or a renewal may be under way, and
-    // the newcomer is queued then without asking who leads.
+    // Whether the hub is idle in the moment of the request is not ours to say: a turn or a renewal may be under way,
+    // and the newcomer is queued then without asking who leads.
     bool on_its_way = false;
     std::size_t asked = 0;
     std::string id;

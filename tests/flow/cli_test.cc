@@ -50,6 +50,45 @@ class Cli : public ::testing::Test {
     }
 };
 
+TEST_F(Cli, TailFollowsAnExecutionToItsEnd) {
+    answer({{"status", "completed"}, {"result_data", 1}});
+    hub.register_type("good", peer.url());
+    hub.register_type("bad", peer.url(), {{"retry_policy", quick_retries(0)}});
+    const auto good = hub.enqueue("good");
+    const auto said = cli({"tail", good, "--json"});
+    EXPECT_EQ(said.code, 0);
+    EXPECT_THAT(said.text, AllOf(HasSubstr("\"execution.queued\""), HasSubstr("\"execution.completed\"")));
+    answer({{"status", "failed"}, {"error_data", "no ink"}});
+    const auto bad = cli({"tail", hub.enqueue("bad"), "--table"});
+    EXPECT_EQ(bad.code, 5);
+    EXPECT_THAT(bad.text, AllOf(HasSubstr("execution.failed"), HasSubstr("error=no ink")));
+
+    // Everything, from the beginning: it has no end of its own.
+    platform::ProcessSettings settings;
+    settings.command = {program(), "tail", "--after", "all.0", "--workflow-types", "good", "--types", "execution.completed"};
+    settings.environment = {{"IMPRESARIO_URL", "http://127.0.0.1:" + std::to_string(hub.hub->port())},
+                            {"IMPRESARIO_KEY", hub.key}};
+    settings.log_file = hub.key_file() + ".tail";
+    platform::Process tail(std::move(settings));
+    const auto printed = [&] {
+        std::ifstream file(hub.key_file() + ".tail");
+        return std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    };
+    EXPECT_TRUE(eventually([&] { return printed().find(good) != std::string::npos; })) << printed();
+    // It comes back to where it was.
+    hub.hub->kill();
+    hub.start();
+    answer({{"status", "completed"}, {"result_data", 1}});
+    const auto next = hub.enqueue("good");
+    EXPECT_TRUE(eventually([&] { return printed().find(next) != std::string::npos; })) << printed();
+    const auto text = printed();
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+
+    EXPECT_EQ(cli({"tail", "--topics", "weather"}).code, 4);
+    EXPECT_EQ(cli({"tail", "01a228e4-4832-7093-8e88-d1fc8ec356ec"}).code, 4);
+    EXPECT_EQ(cli({"tail", "--url", "http://127.0.0.1:1"}).code, 3);
+}
+
 TEST_F(Cli, ProvidersAreListedWithTheKeysThatUseMost) {
     answer({{"status", "completed"}, {"result_data", 1}});
     const auto put =

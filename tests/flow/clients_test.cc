@@ -1,6 +1,7 @@
 // Clients that we did not write: Node-RED with the flows of subworkflows/examples, and npm's standardwebhooks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -120,6 +121,45 @@ TEST(StandardWebhooks, TheNpmConsumerVerifiesOurSignatures) {
     // With a second secret in front, the old one still verifies.
     ASSERT_EQ(hub.api("POST", "/v1/workflow-types/strict/rotate-signing-secret").status, 200);
     EXPECT_EQ(hub.await_end(hub.enqueue("strict"))["status"], "completed");
+}
+
+TEST(EventSource, TheNpmClientComesBackToWhereItWas) {
+    HubFixture hub;
+    Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})"}; });
+    hub.register_type("work", peer.url());
+    const auto log = clients() + "/follower-" + std::to_string(hub.hub->port());
+    platform::ProcessSettings settings;
+    settings.command = {"node",
+                        clients() + "/follower.mjs",
+                        "http://127.0.0.1:" + std::to_string(hub.hub->port()) + "/v1/events?topics=executions",
+                        hub.key,
+                        "execution.queued",
+                        "execution.completed"};
+    settings.log_file = log;
+    platform::Process follower(std::move(settings));
+    const auto heard = [&] {
+        std::vector<Json> lines;
+        std::ifstream file(log);
+        for (std::string line; std::getline(file, line);) lines.push_back(Json::parse(line, nullptr, false));
+        return lines;
+    };
+    const auto times = [&](const std::string& id, const std::string& type) {
+        const auto lines = heard();
+        return std::count_if(lines.begin(), lines.end(), [&](const Json& line) {
+            return line.is_object() && line.value("type", "") == type && line["data"]["stream_id"] == id;
+        });
+    };
+    ASSERT_TRUE(eventually([&] { return !heard().empty(); }));
+    const auto before = hub.enqueue("work");
+    ASSERT_TRUE(eventually([&] { return times(before, "execution.completed") == 1; }));
+    hub.hub->kill();
+    // What happens while it is away: the hub queues it at its start.
+    const auto meanwhile = hub.database.value("select enqueue_workflow_task('work', 50, '{}')");
+    hub.start();
+    ASSERT_TRUE(eventually([&] { return times(meanwhile, "execution.completed") == 1; }));
+    EXPECT_EQ(times(meanwhile, "execution.queued"), 1);
+    EXPECT_EQ(times(before, "execution.completed"), 1) << "nothing comes twice";
+    fs::remove(log);
 }
 
 TEST(Examples, TheReceiverOfTheReadmeWorks) {

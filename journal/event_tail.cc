@@ -1,0 +1,141 @@
+#include "journal/event_tail.h"
+
+#include "platform/log.h"
+
+namespace impresario::journal {
+
+namespace log = platform::log;
+using platform::Task;
+using platform::Tx;
+using std::chrono::steady_clock;
+
+namespace {
+/// After the database has gone away.
+constexpr std::chrono::milliseconds kAwayPause{500};
+/// Numbers wait this long before somebody is told whose transaction it is, and so long between two times.
+constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::minutes kBetweenComplaints{1};
+
+struct Look {
+    std::int64_t oldest = 0;
+    std::int64_t settled = 0;
+    std::vector<NumberedEvent> events;
+    std::string holder;
+};
+}
+
+EventTail::EventTail(platform::asio::any_io_executor executor, platform::Database& database, EventTailSettings settings)
+    : database_(database), settings_(settings), wakeup_(executor) {}
+
+void EventTail::want() {
+    if (std::exchange(wanted_, true)) return;
+    // What happened meanwhile is nobody's business here: whoever wants it reads it.
+    horizon_ = Horizon{};
+    begun_ = false;
+    ready_ = false;
+    settled_at_ = steady_clock::now();
+    wakeup_.signal();
+}
+
+void EventTail::rest() {
+    wanted_ = false;
+    ready_ = false;
+}
+
+void EventTail::stop() {
+    stopped_ = true;
+    wakeup_.signal();
+}
+
+steady_clock::duration EventTail::held_up() const {
+    return wanted_ && horizon_.waits() ? steady_clock::now() - settled_at_ : steady_clock::duration{0};
+}
+
+Task<void> EventTail::run() {
+    while (!stopped_) {
+        if (!wanted_) {
+            co_await wakeup_.wait(std::chrono::hours{1});
+            continue;
+        }
+        bool more = false;
+        std::string failure;
+        try {
+            more = co_await round();
+            away_ = false;
+        } catch (const std::exception& e) {
+            failure = e.what();
+        }
+        if (!failure.empty() && !std::exchange(away_, true))
+            log::warn("event streams stand still until the database answers", {{"error", failure}});
+        if (more || stopped_) continue;
+        const auto pause = away_ ? kAwayPause : horizon_.waits() ? settings_.settle : settings_.poll;
+        co_await wakeup_.wait(pause);
+    }
+}
+
+/// Reads once; true when there is more to read at once.
+Task<bool> EventTail::round() {
+    auto marking = database_.read([horizon = horizon_](Tx& tx) {
+        const StreamStore store;
+        const auto mark = store.mark(tx, horizon);
+        return mark ? *mark : Mark{store.latest(tx), 0};
+    });
+    const auto mark = co_await std::move(marking);
+    if (!wanted_) co_return false;
+    if (mark.number < horizon_.settled()) {
+        log::warn("the numbers of events have gone back; streams begin anew",
+                  {{"was", horizon_.settled()}, {"is", mark.number}});
+        horizon_ = Horizon{};
+        begun_ = ready_ = false;
+        if (on_lost) on_lost();
+        co_return false;
+    }
+    if (!std::exchange(begun_, true)) begun_at_ = mark.number;
+    if (mark.transaction != 0) horizon_.mark(mark);
+    const bool behind = !ready_ || position_ < horizon_.settled();
+    if (!horizon_.waits() && !behind) {
+        settled_at_ = steady_clock::now();
+        co_return false;
+    }
+
+    const auto now = steady_clock::now();
+    const bool complain = now - settled_at_ > kPatience && now - complained_at_ > kBetweenComplaints;
+    auto looking = database_.read(
+        [horizon = horizon_, ready = ready_, position = position_, most = settings_.page, complain](Tx& tx) {
+            const StreamStore store;
+            Look look;
+            look.oldest = store.oldest_transaction(tx);
+            auto then = horizon;
+            then.ended(look.oldest);
+            look.settled = then.settled();
+            if (ready) look.events = store.between(tx, position, look.settled, most);
+            if (complain && then.waits()) look.holder = store.oldest_writer(tx);
+            return look;
+        });
+    auto look = co_await std::move(looking);
+    if (!wanted_) co_return false;
+    if (complain && !look.holder.empty()) {
+        complained_at_ = now;
+        log::warn("event streams wait for a transaction that does not end",
+                  {{"transaction", look.holder}, {"next", "end it, or its session: pg_terminate_backend(pid)"}});
+    }
+    if (look.settled > horizon_.settled() || !horizon_.waits()) settled_at_ = now;
+    horizon_.ended(look.oldest);
+    if (!ready_) {
+        if (horizon_.settled() < begun_at_) co_return false;
+        ready_ = true;
+        position_ = horizon_.settled();
+        if (on_moved) on_moved();
+        co_return false;
+    }
+    for (const auto& event : look.events) {
+        position_ = event.number;
+        if (on_event) on_event(event);
+    }
+    const bool full = look.events.size() >= static_cast<std::size_t>(settings_.page);
+    if (!full) position_ = std::max(position_, look.settled);
+    if (on_moved) on_moved();
+    co_return full;
+}
+
+}

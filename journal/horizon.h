@@ -1,0 +1,40 @@
+#pragma once
+// How far the numbers of events are settled: up to there every event that will ever be is committed (protocol R13).
+
+#include <cstdint>
+#include <deque>
+
+namespace impresario::journal {
+
+/// The latest number that had been taken at some moment, and a transaction's number from after that moment: whoever
+/// took a number up to it has a lower one.
+struct Mark {
+    std::int64_t number = 0;
+    std::int64_t transaction = 0;
+};
+
+/// Pure. Marks come in order.
+class Horizon {
+  public:
+    /// Whether this number has not been marked yet.
+    bool is_news(std::int64_t number) const { return number > (marks_.empty() ? settled_ : marks_.back().number); }
+    void mark(Mark mark) {
+        if (is_news(mark.number)) marks_.push_back(mark);
+    }
+    /// Every transaction below `oldest` has ended.
+    void ended(std::int64_t oldest) {
+        while (!marks_.empty() && marks_.front().transaction < oldest) {
+            settled_ = marks_.front().number;
+            marks_.pop_front();
+        }
+    }
+    std::int64_t settled() const { return settled_; }
+    /// Numbers that wait for a transaction that is under way.
+    bool waits() const { return !marks_.empty(); }
+
+  private:
+    std::deque<Mark> marks_;
+    std::int64_t settled_ = 0;
+};
+
+}

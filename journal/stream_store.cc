@@ -1,0 +1,64 @@
+#include "journal/stream_store.h"
+
+#include "domain/id.h"
+#include "journal_sql.h"
+
+namespace impresario::journal {
+
+using platform::Params;
+using platform::RowReader;
+using platform::Tx;
+
+std::int64_t StreamStore::latest(Tx& tx) const {
+    const auto rows = tx.exec(sql::latest_number);
+    return RowReader(rows, 0).integer();
+}
+
+std::optional<Mark> StreamStore::mark(Tx& tx, const Horizon& horizon) const {
+    Mark mark;
+    // In this order: the number first (migration 28).
+    mark.number = latest(tx);
+    if (!horizon.is_news(mark.number)) return std::nullopt;
+    const auto rows = tx.exec(sql::transaction_number);
+    mark.transaction = RowReader(rows, 0).integer();
+    return mark;
+}
+
+std::int64_t StreamStore::oldest_transaction(Tx& tx) const {
+    const auto rows = tx.exec(sql::oldest_transaction);
+    return RowReader(rows, 0).integer();
+}
+
+std::string StreamStore::oldest_writer(Tx& tx) const {
+    const auto rows = tx.exec(sql::oldest_writer);
+    return rows.empty() ? std::string{} : RowReader(rows, 0).text();
+}
+
+std::vector<NumberedEvent> StreamStore::between(Tx& tx, std::int64_t after, std::int64_t last, int most) const {
+    const auto rows = tx.exec(sql::numbered_events, Params().add(after).add(last).add(most));
+    std::vector<NumberedEvent> events;
+    events.reserve(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        NumberedEvent event;
+        event.number = row.integer();
+        event.kind = row.text();
+        event.stream = row.id<domain::Id<struct StreamTag>>().value;
+        event.seq = row.small();
+        event.organization_id = row.text();
+        event.workflow_type = row.text();
+        event.type = row.text();
+        event.at = row.time();
+        event.payload = row.text();
+        events.push_back(std::move(event));
+    }
+    return events;
+}
+
+std::optional<std::int64_t> StreamStore::first(Tx& tx) const {
+    const auto rows = tx.exec(sql::first_number);
+    if (rows.empty()) return std::nullopt;
+    return RowReader(rows, 0).integer();
+}
+
+}

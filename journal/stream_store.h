@@ -1,0 +1,50 @@
+#pragma once
+// Events by their numbers: what streams and subscribers follow.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "domain/time.h"
+#include "journal/horizon.h"
+#include "platform/sql.h"
+
+namespace impresario::journal {
+
+struct NumberedEvent {
+    /// In the order in which events are written, with gaps where a transaction was rolled back.
+    std::int64_t number = 0;
+    /// "execution", "lane", "budget" …: what kind of thing `stream` is, and which one.
+    std::string kind;
+    std::array<std::uint8_t, 16> stream{};
+    int seq = 0;
+    std::string organization_id;
+    /// Of an execution or a lane; else empty.
+    std::string workflow_type;
+    std::string type;
+    domain::TimePoint at;
+    /// JSON object text.
+    std::string payload;
+};
+
+/// Stateless; any thread.
+class StreamStore {
+  public:
+    /// Marks the latest number if that is news to this horizon. Its statements may share a transaction, but not that of
+    /// oldest_transaction: it would wait for itself.
+    std::optional<Mark> mark(platform::Tx& tx, const Horizon& horizon) const;
+    /// The latest number that anybody has taken, committed or not.
+    std::int64_t latest(platform::Tx& tx) const;
+    /// Every transaction below it has ended.
+    std::int64_t oldest_transaction(platform::Tx& tx) const;
+    /// Whose transaction has been under way for the longest, for people; empty: nobody's that can be seen.
+    std::string oldest_writer(platform::Tx& tx) const;
+    /// At most `most` after `after` and up to `last`, by number.
+    std::vector<NumberedEvent> between(platform::Tx& tx, std::int64_t after, std::int64_t last, int most) const;
+    /// The lowest number there still is; nullopt: there are no events.
+    std::optional<std::int64_t> first(platform::Tx& tx) const;
+};
+
+}

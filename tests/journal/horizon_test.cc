@@ -1,0 +1,51 @@
+#include "journal/horizon.h"
+
+#include <gtest/gtest.h>
+
+namespace impresario::journal {
+namespace {
+
+TEST(Horizon, NothingIsSettledAtFirst) {
+    Horizon horizon;
+    EXPECT_EQ(horizon.settled(), 0);
+    EXPECT_FALSE(horizon.waits());
+    EXPECT_FALSE(horizon.is_news(0));
+    EXPECT_TRUE(horizon.is_news(1));
+}
+
+TEST(Horizon, ANumberIsSettledOnceWhoeverMayHaveTakenItHasEnded) {
+    Horizon horizon;
+    horizon.mark({10, 100});
+    horizon.ended(100);
+    EXPECT_EQ(horizon.settled(), 0) << "the transaction 99 may be under way, and so may be 100";
+    EXPECT_TRUE(horizon.waits());
+    horizon.ended(101);
+    EXPECT_EQ(horizon.settled(), 10);
+    EXPECT_FALSE(horizon.waits());
+}
+
+TEST(Horizon, GoesAsFarAsWhatIsUnderWayAllows) {
+    Horizon horizon;
+    horizon.mark({10, 100});
+    horizon.mark({20, 110});
+    horizon.mark({30, 120});
+    horizon.ended(115);
+    EXPECT_EQ(horizon.settled(), 20);
+    horizon.ended(115);
+    EXPECT_EQ(horizon.settled(), 20);
+    horizon.ended(200);
+    EXPECT_EQ(horizon.settled(), 30);
+}
+
+TEST(Horizon, OneNumberIsMarkedOnce) {
+    Horizon horizon;
+    horizon.mark({10, 100});
+    horizon.mark({10, 105});
+    horizon.ended(101);
+    EXPECT_EQ(horizon.settled(), 10) << "the earlier mark says it sooner";
+    horizon.mark({10, 110});
+    EXPECT_FALSE(horizon.waits());
+}
+
+}
+}
