@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/support/crowd.h"
+#include "tests/support/event_reader.h"
 #include "tests/support/hub.h"
 #include "tests/support/own_cluster.h"
 #include "tests/support/sql_proxy.h"
@@ -174,6 +175,18 @@ TEST(HostileDatabase, S06StoppedUnderLoad) {
                 std::this_thread::sleep_for(milliseconds{100});
             }
         });
+    // Two hundred follow what happens: some hear all of it, the others are about what does not.
+    std::vector<std::unique_ptr<EventReader>> readers;
+    for (int i = 0; i < 5; ++i)
+        readers.push_back(std::make_unique<EventReader>(std::vector{hub.hub->port()},
+                                                        "/v1/events?topics=executions&last_event_id=all.0", hub.key));
+    auto quiet = crowd(hub.hub->port(), 195);
+    for (auto& line : quiet) {
+        ASSERT_TRUE(
+            line.send("GET /v1/events?types=execution.dead HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer " +
+                      hub.key + "\r\n\r\n"));
+        ASSERT_TRUE(line.wait_status(200, 20));
+    }
     Clients clients(hub, 20, 10);
     ASSERT_TRUE(eventually([&] { return clients.acknowledged().size() > 200; }));
     const auto files = hub.hub->open_files();
@@ -216,6 +229,13 @@ TEST(HostileDatabase, S06StoppedUnderLoad) {
                                  "')"),
               std::to_string(clients.acknowledged().size()))
         << "nothing acknowledged is lost";
+    const auto all = journal_of_executions(hub.database, 0);
+    for (const auto& reader : readers) {
+        EXPECT_TRUE(reader->await([&](const auto& events) { return counted(events) == all; }, 60))
+            << reader->events().size() << " events came, and there are " << all.size();
+        EXPECT_EQ(reader->connections(), 1) << "it keeps its place";
+    }
+    for (auto& line : quiet) EXPECT_FALSE(line.wait_closed(0));
     EXPECT_TRUE(eventually([&] { return hub.hub->open_files() <= files; })) << files << " " << hub.hub->open_files();
     EXPECT_LT(hub.hub->memory_kib(), memory + memory / 20 + 16 * 1024 + sanitizer_kib()) << memory;
 }
