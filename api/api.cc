@@ -45,12 +45,16 @@ void Api::add_routes() {
     route("POST", "/v1/executions/{id}/accept-late", Role::operator_, &Api::accept_late);
     route("GET", "/v1/executions/{id}/explain", Role::viewer, &Api::explain_execution);
     route("GET", "/v1/executions/{id}/events", Role::viewer, &Api::execution_events);
+    route("GET", "/v1/executions/{id}/output", Role::viewer, &Api::read_output);
+    route("GET", "/v1/executions/{id}/logs", Role::viewer, &Api::read_logs);
     route("GET", "/v1/executions/{id}/attempts", Role::viewer, &Api::execution_attempts);
     route("GET", "/v1/executions/{id}/deliveries", Role::viewer, &Api::execution_deliveries);
 
     route("GET", "/v1/events", Role::viewer, &Api::events);
 
     route("POST", "/v1/callbacks/{id}", std::nullopt, &Api::callback, settings_.batch_limit);
+    route("POST", "/v1/callbacks/{id}/output", std::nullopt, &Api::append_output);
+    route("POST", "/v1/callbacks/{id}/logs", std::nullopt, &Api::append_logs);
 
     route("GET", "/v1/workflow-types", Role::viewer, &Api::list_types);
     route("GET", "/v1/workflow-types/{name}", Role::viewer, &Api::get_type);
@@ -146,7 +150,9 @@ platform::Task<platform::HttpResponse> Api::handle(platform::HttpRequest request
             }
         }
         const Caller* caller = token.empty() || !keys_ ? nullptr : keys_->find(token);
-        if (!keys_) {
+        if (!keys_ && wants_stream(call.request)) {
+            response = come_back();
+        } else if (!keys_) {
             response =
                 problem(503, "not-ready", not_ready_.empty() ? "this node has not read its API keys yet" : not_ready_);
         } else if (!caller) {

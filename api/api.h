@@ -6,8 +6,10 @@
 
 #include "api/auth.h"
 #include "api/event_stream.h"
+#include "api/problem.h"
 #include "api/router.h"
 #include "orchestrator/hub.h"
+#include "orchestrator/output_store.h"
 #include "platform/http_server.h"
 #include "platform/metrics.h"
 
@@ -75,6 +77,14 @@ class Api {
     Task<Response> execution_events(Call call);
     Task<Response> execution_attempts(Call call);
     Task<Response> execution_deliveries(Call call);
+    // routes_output.cc
+    using ReadEntries = std::vector<orchestrator::OutputEntry> (*)(std::string_view, std::vector<FieldFault>&);
+    Task<Response> append_output(Call call);
+    Task<Response> append_logs(Call call);
+    Task<Response> append(Call call, ReadEntries read);
+    Task<Response> read_output(Call call);
+    Task<Response> read_logs(Call call);
+    Task<Response> read_said(Call call, std::string_view type, const char* many);
     // routes_events.cc
     Task<Response> events(Call call);
     // routes_explain.cc
@@ -143,7 +153,7 @@ class Api {
 
     Task<Response> enqueue(Call call, std::vector<priority_queue::NewExecution> executions, bool batch,
                            domain::BatchId batch_id);
-    Response open_stream(const Call& call, EventFilter filter);
+    Task<Response> open_stream(Call call, EventFilter filter);
     /// A command's answer as a response.
     static Response respond(const orchestrator::Reply& reply);
     /// Whether to read the keys again before this token is called wrong: it may have been made a moment ago.

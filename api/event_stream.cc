@@ -17,8 +17,8 @@ using platform::Tx;
 
 namespace {
 
-/// What a reader comes back after, once its connection has broken.
-constexpr const char* kGreeting = "retry: 1000\n\n";
+/// After what a reader comes back, once its connection has broken.
+const std::string kGreeting = "retry: 1000\n\n";
 constexpr std::chrono::milliseconds kAwayPause{500};
 /// So many read at once what has happened before; the database has others to serve.
 constexpr int kReaders = 2;
@@ -67,6 +67,19 @@ std::string prefix(const std::optional<ExecutionId>& execution) {
     return execution ? execution->text().substr(24) : "all";
 }
 
+}
+
+platform::HttpResponse come_back() {
+    platform::HttpResponse response;
+    response.headers = {{"content-type", "text/event-stream"}, {"cache-control", "no-store"}};
+    response.body = kGreeting;
+    response.close = true;
+    return response;
+}
+
+Task<std::int64_t> EventStreams::now() const {
+    auto reading = database_.read([](Tx& tx) { return journal::StreamStore().latest(tx); });
+    co_return co_await std::move(reading);
 }
 
 std::string stream_cursor(const std::optional<ExecutionId>& execution, std::int64_t at) {
@@ -154,10 +167,8 @@ void EventStreams::check_keys(const ApiKeys& keys) {
         if (!valid.contains(each->key_)) each->stop();
 }
 
-EventStream::EventStream(EventStreams& streams, EventFilter filter, domain::ApiKeyId key,
-                         std::optional<std::int64_t> after)
+EventStream::EventStream(EventStreams& streams, EventFilter filter, domain::ApiKeyId key, std::int64_t after)
     : streams_(streams), filter_(std::move(filter)), key_(key), wakeup_(streams.executor_), last_(after) {
-    if (filter_.execution && !last_) last_ = 0;
     streams_.open_.insert(this);
     streams_.tail_.want();
 }
@@ -189,7 +200,7 @@ void EventStream::leave() {
 
 void EventStream::received(const NumberedEvent& event, const Text& text) {
     const std::int64_t at = filter_.execution ? event.seq : event.number;
-    if (ended_ || (last_ && at <= *last_)) return;
+    if (ended_ || at <= last_) return;
     last_ = at;
     waiting_bytes_ += text->size();
     waiting_.push_back(text);
@@ -219,11 +230,11 @@ std::string EventStream::id(std::int64_t at) const { return "id: " + stream_curs
 /// Also tells the reader how far it has come by leaving out what it does not want to hear.
 std::string EventStream::comment() const {
     if (filter_.execution || !live_) return ":\n\n";
-    return ":\n" + id(std::max(last_.value_or(0), streams_.tail_.position()));
+    return ":\n" + id(std::max(last_, streams_.tail_.position()));
 }
 
 Task<std::optional<std::string>> EventStream::next() {
-    if (!std::exchange(greeted_, true)) co_return kGreeting;
+    if (!std::exchange(greeted_, true)) co_return kGreeting + id(last_);
     auto spoken = std::chrono::steady_clock::now();
     while (!ended_) {
         if (!live_) {
@@ -272,7 +283,7 @@ Task<std::string> EventStream::replay() {
 Task<std::string> EventStream::replay_execution() {
     const auto position = streams_.tail_.position();
     auto reading = streams_.database_.read(
-        [execution = *filter_.execution, after = *last_, most = streams_.settings_.page](Tx& tx) {
+        [execution = *filter_.execution, after = last_, most = streams_.settings_.page](Tx& tx) {
             return journal::EventStore().stream(tx, execution.value, static_cast<int>(after), most);
         });
     const auto events = co_await std::move(reading);
@@ -297,16 +308,12 @@ std::string EventStream::resync(const char* why) {
     json.field("reason", why);
     json.close();
     last_ = streams_.tail_.position();
-    return frame(stream_cursor(std::nullopt, *last_), "resync", json.text());
+    return frame(stream_cursor(std::nullopt, last_), "resync", json.text());
 }
 
 Task<std::string> EventStream::replay_all() {
     const auto position = streams_.tail_.position();
     std::string text;
-    if (!last_) {
-        last_ = position;
-        text = id(position);
-    }
     if (!checked_) {
         struct Bounds {
             std::optional<std::int64_t> first;
@@ -318,16 +325,16 @@ Task<std::string> EventStream::replay_all() {
         });
         const auto bounds = co_await std::move(reading);
         checked_ = true;
-        if (*last_ > bounds.latest)
+        if (last_ > bounds.latest)
             co_return resync(
                 "this cursor is ahead of all events: it is of another database, or of a later state of it");
         // Zero is no event's number: from the first that there is.
-        if (*last_ > 0 && *last_ < position && *last_ + 1 < bounds.first.value_or(position + 1))
+        if (last_ > 0 && last_ < position && last_ + 1 < bounds.first.value_or(position + 1))
             co_return resync("what has happened since this cursor is not kept any more");
     }
     std::vector<NumberedEvent> events;
-    if (*last_ < position) {
-        auto reading = streams_.database_.read([after = *last_, position, most = streams_.settings_.page](Tx& tx) {
+    if (last_ < position) {
+        auto reading = streams_.database_.read([after = last_, position, most = streams_.settings_.page](Tx& tx) {
             return journal::StreamStore().between(tx, after, position, most);
         });
         events = co_await std::move(reading);
@@ -338,7 +345,7 @@ Task<std::string> EventStream::replay_all() {
         }
     }
     if (events.size() < static_cast<std::size_t>(streams_.settings_.page)) {
-        last_ = std::max(*last_, position);
+        last_ = std::max(last_, position);
         if (streams_.tail_.ready() && streams_.tail_.position() == position && !ended_) {
             streams_.wide_.insert(this);
             live_ = true;

@@ -52,9 +52,8 @@ class EventStreams;
 /// One reader. Held by whoever writes to it; the node's streams know it as long as it lives.
 class EventStream final : public platform::BodyStream {
   public:
-    /// `after`: the cursor that it resumes from; for an execution's stream a seq, else a number. nullopt: an execution
-    /// is told from its beginning, else what happens from now on.
-    EventStream(EventStreams& streams, EventFilter filter, domain::ApiKeyId key, std::optional<std::int64_t> after);
+    /// `after`: the cursor that it begins after; for an execution's stream a seq, else a number.
+    EventStream(EventStreams& streams, EventFilter filter, domain::ApiKeyId key, std::int64_t after);
     ~EventStream() override;
 
     platform::Task<std::optional<std::string>> next() override;
@@ -82,8 +81,8 @@ class EventStream final : public platform::BodyStream {
     platform::Wakeup wakeup_;
     std::deque<Text> waiting_;
     std::size_t waiting_bytes_ = 0;
-    /// The cursor of the latest event that was written or waits; nullopt: not known yet.
-    std::optional<std::int64_t> last_;
+    /// The cursor of the latest event that was written or waits.
+    std::int64_t last_ = 0;
     bool greeted_ = false;
     bool checked_ = false;
     bool live_ = false;
@@ -102,6 +101,8 @@ class EventStreams {
     /// Ends those whose key is not valid any more.
     void check_keys(const ApiKeys& keys);
 
+    /// The cursor of this moment: what begins from now on has a higher one. Throws what the database throws.
+    platform::Task<std::int64_t> now() const;
     bool full() const { return stopped_ || open_.size() >= static_cast<std::size_t>(settings_.most); }
     std::size_t open() const { return open_.size(); }
     /// For how long events have waited for a transaction that does not end.
@@ -130,6 +131,10 @@ class EventStreams {
 
 /// Whether this asks for a stream, and not for a page.
 bool wants_stream(const platform::HttpRequest& request);
+
+/// A stream that ends at once, for who asks a node that cannot serve it yet, or not any more: a browser comes back
+/// after that, and never after a status that is not 200.
+platform::HttpResponse come_back();
 
 /// "all.17", or of an execution "3f0a9c5b7d21.4": where a reader left off.
 std::string stream_cursor(const std::optional<domain::ExecutionId>& execution, std::int64_t at);

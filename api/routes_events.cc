@@ -78,19 +78,27 @@ bool wants_stream(const HttpRequest& request) {
     return request.header("accept").find("text/event-stream") != std::string_view::npos;
 }
 
-HttpResponse Api::open_stream(const Call& call, EventFilter filter) {
+Task<HttpResponse> Api::open_stream(Call call, EventFilter filter) {
     std::vector<FieldFault> faults;
     read_types(call.request, filter, faults);
-    const auto after = read_cursor(call.request, filter.execution, faults);
+    auto after = read_cursor(call.request, filter.execution, faults);
     if (!filter.execution) {
         read_topics(call.request, filter, faults);
         filter.workflow_types = listed(call.request, "workflow_types", faults);
     }
-    if (!faults.empty()) return invalid(faults);
-    if (draining_) return problem(503, "not-ready", "this node is stopping; another one has the same streams");
+    if (!faults.empty()) co_return invalid(faults);
+    if (!after && filter.execution) after = 0;
+    if (!after) {
+        try {
+            after = co_await streams_.now();
+        } catch (const platform::DatabaseUnavailable&) {
+            // Whoever waits for it comes back.
+        }
+    }
+    if (draining_ || !after) co_return come_back();
     if (streams_.full())
-        return problem(503, "too-busy",
-                       "every stream of events on this node is in use; raise events.streams, or ask another node");
+        co_return problem(503, "too-busy",
+                          "every stream of events on this node is in use; raise events.streams, or ask another node");
     filter.organization_id = call.caller.organization_id;
     filter.all_organizations = call.caller.looks_after_all();
     HttpResponse response;
@@ -98,10 +106,13 @@ HttpResponse Api::open_stream(const Call& call, EventFilter filter) {
                         {"cache-control", "no-store"},
                         // nginx would keep it until a buffer is full.
                         {"x-accel-buffering", "no"}};
-    response.stream = std::make_shared<EventStream>(streams_, std::move(filter), call.caller.key, after);
-    return response;
+    response.stream = std::make_shared<EventStream>(streams_, std::move(filter), call.caller.key, *after);
+    co_return response;
 }
 
-Task<HttpResponse> Api::events(Call call) { co_return open_stream(call, {}); }
+Task<HttpResponse> Api::events(Call call) {
+    EventFilter filter;
+    co_return co_await open_stream(std::move(call), std::move(filter));
+}
 
 }

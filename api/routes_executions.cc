@@ -444,7 +444,7 @@ Task<HttpResponse> Api::execution_events(Call call) {
         if (!there) co_return no_such_execution();
         EventFilter filter;
         filter.execution = *id;
-        co_return open_stream(call, std::move(filter));
+        co_return co_await open_stream(std::move(call), std::move(filter));
     }
     std::vector<FieldFault> faults;
     const int limit = page_limit(call.request, 200, 1000, faults);

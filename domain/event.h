@@ -23,7 +23,9 @@ inline constexpr std::string_view accepted = "execution.accepted";
 /// Sent, but nobody knows whether it began: it may be running and costing money.
 inline constexpr std::string_view unknown = "execution.unknown";
 inline constexpr std::string_view progress = "execution.progress";
+/// What it says itself while it runs: a chunk of output, a line of its log.
 inline constexpr std::string_view output = "execution.output";
+inline constexpr std::string_view log = "execution.log";
 inline constexpr std::string_view completed = "execution.completed";
 inline constexpr std::string_view failed = "execution.failed";
 inline constexpr std::string_view retrying = "execution.retrying";

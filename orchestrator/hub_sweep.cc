@@ -87,6 +87,13 @@ bool Hub::put_off_faulty(const ExecutionId& id, const std::exception_ptr& failur
 }
 
 /// What other writers did (protocol R13): their events name rows, the rows are the truth.
+namespace {
+/// What it says while it runs changes nothing about it.
+bool changes_execution(const journal::FeedEvent& event) {
+    return event.kind == "execution" && event.type != domain::event::output && event.type != domain::event::log;
+}
+}
+
 Task<void> Hub::read_feed() {
     feed_hinted_ = false;
     feed_read_at_ = steady_clock::now();
@@ -102,7 +109,7 @@ Task<void> Hub::read_feed() {
             if (result.feed.overflow) return result;
             std::set<ExecutionId> ids;
             for (const auto& event : result.feed.events)
-                if (event.kind == "execution") ids.insert(ExecutionId{event.stream});
+                if (changes_execution(event)) ids.insert(ExecutionId{event.stream});
             if (!ids.empty()) result.rows = priority_queue::QueueStore().read(tx, {ids.begin(), ids.end()});
             return result;
         });
@@ -115,7 +122,7 @@ Task<void> Hub::read_feed() {
     }
     feed_position_ = read.feed.position;
     for (const auto& event : read.feed.events) {
-        if (event.kind != "execution") continue;
+        if (!changes_execution(event)) continue;
         if (const auto news = endpoint_news_in(event.payload)) board_->endpoint_news(*news, node_.clock().now());
         for (const auto& news = provider_news_in(event.payload); const auto& each : news)
             board_->provider_news(each, node_.clock().now());

@@ -26,6 +26,11 @@ void call_back(const Asked& asked, const Json& body) {
     }
 }
 
+void say(const Asked& asked, const std::string& where, const Json& body) {
+    for (int i = 0; i < 100 && Peer::say(asked, where, body).status / 100 != 2; ++i)
+        std::this_thread::sleep_for(milliseconds{20});
+}
+
 /// Whether it has not been asked about before: a refusal burns no attempt, so that one does not tell.
 bool comes_first(const std::string& execution) {
     static std::mutex mutex;
@@ -99,6 +104,10 @@ Behaviour answer(const Asked& asked) {
     if (asked.path == "/dying" && !asked.json["input_data"].value("well", false)) {
         call_back(asked, {{"status", "failed"}, {"error_data", {{"message", "no"}, {"retry_recommended", true}}}});
         return Behaviour{};
+    }
+    if (asked.path == "/good") {
+        say(asked, "/output", {{"text", "half"}, {"event_id", "1"}});
+        say(asked, "/logs", {{"message", "half of it"}});
     }
     if (asked.path == "/partial" && !asked.json["context"].contains("retry_items")) {
         call_back(asked, {{"status", "running"}, {"progress", 10}});
@@ -228,7 +237,8 @@ void tour(Hubs& hubs, const Peer& peer) {
         const testing::EventReader one(hubs.ports(), "/v1/executions/" + dying + "/events", hubs.key());
         one.await_count(3, 60);
     }
-    for (const auto* part : {"", "/events", "/deliveries"}) hubs.ask("GET", "/v1/executions/" + dying + part);
+    for (const auto* part : {"", "/events", "/deliveries", "/output", "/logs"})
+        hubs.ask("GET", "/v1/executions/" + dying + part);
     hubs.ask("POST", "/v1/executions/" + closed + "/cancel", Json::object());
     if (!probe.empty()) end_of(hubs, probe);
     hubs.ask("DELETE", "/v1/fairness");

@@ -7,6 +7,7 @@
 #include "tests/support/crowd.h"
 #include "tests/support/event_reader.h"
 #include "tests/support/hub.h"
+#include "tests/support/sql_proxy.h"
 
 namespace impresario::testing {
 namespace {
@@ -65,9 +66,8 @@ TEST(Events, OneStreamTellsOfEverythingThatItIsAskedFor) {
     const EventReader all({port}, "/v1/events", hub.key);
     const EventReader ends({port}, "/v1/events?types=execution.completed&workflow_types=play", hub.key);
     const EventReader lanes({port}, "/v1/events?topics=lanes,workspaces", hub.key);
+    // Whoever acts once it is open hears of that.
     for (const auto* each : {&all, &ends, &lanes}) ASSERT_TRUE(each->await_open());
-    ASSERT_TRUE(
-        eventually([&] { return !all.last_id().empty() && !ends.last_id().empty() && !lanes.last_id().empty(); }));
     const auto work = hub.enqueue("work");
     const auto play = hub.enqueue("play");
     hub.await_end(work);
@@ -308,6 +308,24 @@ TEST(Events, AKeyThatIsTakenAwayEndsItsStreams) {
     hub.database.run("update api_keys set revoked_at = now() where name = 'for a while'");
     ASSERT_TRUE(eventually([&] { return theirs.head().starts_with("HTTP/1.1 401"); }));
     EXPECT_EQ(mine.connections(), 1);
+}
+
+TEST(Events, ANodeThatIsNotReadyAsksItsReadersToComeBack) {
+    HubFixture hub;
+    SqlProxy proxy(hub.database);
+    proxy.hold();
+    const HubProcess deaf(hub.database, hub.key_file(), hub.config(), 0, false, proxy.url());
+    Reply reply;
+    ASSERT_TRUE(eventually([&] {
+        reply = request(deaf.port(), "GET", "/v1/events",
+                        {{"authorization", "Bearer " + hub.key}, {"accept", "text/event-stream"}});
+        return reply.status != 0;
+    }));
+    EXPECT_EQ(reply.status, 200) << "after any other a browser never comes back";
+    EXPECT_EQ(reply.body, "retry: 1000\n\n");
+    EXPECT_EQ(request(deaf.port(), "GET", "/v1/events", {{"authorization", "Bearer " + hub.key}}).status, 503)
+        << "who is no browser is told";
+    proxy.let_go();
 }
 
 TEST(Events, StreamsHaveTheirNumber) {

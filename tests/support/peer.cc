@@ -176,13 +176,22 @@ bool Peer::wait_for(std::size_t count, double seconds) const {
         seconds);
 }
 
-Reply Peer::call_back_raw(const Asked& asked, const std::string& body, const std::string& token) {
-    const std::string url = asked.callback_url();
+namespace {
+Reply post(const std::string& url, const std::string& body, const std::string& token) {
     const auto host = url.find("//") + 2;
     const auto colon = url.find(':', host);
     const auto slash = url.find('/', host);
     return request(std::stoi(url.substr(colon + 1, slash - colon - 1)), "POST", url.substr(slash),
                    {{"authorization", "Bearer " + token}, {"content-type", "application/json"}}, body);
+}
+}
+
+Reply Peer::call_back_raw(const Asked& asked, const std::string& body, const std::string& token) {
+    return post(asked.callback_url(), body, token);
+}
+
+Reply Peer::say(const Asked& asked, const std::string& where, const nlohmann::json& body) {
+    return post(asked.callback_url() + where, body.dump(), asked.token());
 }
 
 Reply Peer::call_back(const Asked& asked, const nlohmann::json& body) {

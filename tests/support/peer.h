@@ -67,6 +67,8 @@ class Peer {
 
     /// Answers a trigger's callback.
     static struct Reply call_back(const Asked& asked, const nlohmann::json& body);
+    /// What it has to say while it works: `where` is "/output" or "/logs".
+    static struct Reply say(const Asked& asked, const std::string& where, const nlohmann::json& body);
     static struct Reply call_back_raw(const Asked& asked, const std::string& body, const std::string& token);
 
   private:
