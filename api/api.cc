@@ -94,6 +94,17 @@ void Api::add_routes() {
     route("POST", "/v1/locks/{name}/release", Role::submitter, &Api::release_lock);
     route("POST", "/v1/locks/{name}/break", Role::operator_, &Api::break_lock);
 
+    route("GET", "/v1/schedules", Role::viewer, &Api::list_schedules);
+    route("GET", "/v1/schedules/{name}", Role::viewer, &Api::get_schedule);
+    route("PUT", "/v1/schedules/{name}", Role::admin, &Api::put_schedule);
+    route("DELETE", "/v1/schedules/{name}", Role::admin, &Api::delete_schedule);
+    route("POST", "/v1/schedules/{name}/preview", Role::viewer, &Api::preview_schedule);
+    route("GET", "/v1/schedules/{name}/next", Role::viewer, &Api::next_of_schedule);
+    route("GET", "/v1/schedules/{name}/runs", Role::viewer, &Api::runs_of_schedule);
+    route("POST", "/v1/schedules/{name}/pause", Role::operator_, &Api::pause_schedule);
+    route("POST", "/v1/schedules/{name}/resume", Role::operator_, &Api::resume_schedule);
+    route("POST", "/v1/schedules/{name}/backfill", Role::operator_, &Api::backfill_schedule);
+
     route("GET", "/v1/queue", Role::viewer, &Api::queue);
     route("GET", "/v1/state", Role::viewer, &Api::state);
     route("GET", "/v1/nodes", Role::viewer, &Api::nodes);

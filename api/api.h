@@ -10,6 +10,7 @@
 #include "api/router.h"
 #include "orchestrator/hub.h"
 #include "orchestrator/output_store.h"
+#include "orchestrator/schedule_runner.h"
 #include "platform/http_server.h"
 #include "platform/metrics.h"
 
@@ -48,6 +49,10 @@ class Api {
         streams_.check_keys(*keys_);
     }
     const Router& router() const { return router_; }
+    /// What a request for one execution makes; for schedules, which make theirs by themselves.
+    orchestrator::MadeExecution make_execution(const std::string& organization_id, const std::string& request);
+    /// Somebody has changed a schedule here.
+    std::function<void()> on_schedules;
 
   private:
     using Response = platform::HttpResponse;
@@ -109,6 +114,18 @@ class Api {
     Task<Response> release_lock(Call call);
     Task<Response> break_lock(Call call);
 
+    // routes_schedules.cc
+    Task<std::optional<schedules::Schedule>> find_schedule(const Call& call);
+    Task<Response> list_schedules(Call call);
+    Task<Response> get_schedule(Call call);
+    Task<Response> put_schedule(Call call);
+    Task<Response> delete_schedule(Call call);
+    Task<Response> pause_schedule(Call call);
+    Task<Response> resume_schedule(Call call);
+    Task<Response> next_of_schedule(Call call);
+    Task<Response> preview_schedule(Call call);
+    Task<Response> runs_of_schedule(Call call);
+    Task<Response> backfill_schedule(Call call);
     // routes_fairness.cc
     Task<Response> show_fairness(Call call);
     Task<Response> put_fairness(Call call);

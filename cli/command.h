@@ -47,5 +47,6 @@ void add_providers(Commands commands);
 void add_locks(Commands commands);
 void add_fsck(Commands commands);
 void add_tail(Commands commands);
+void add_schedules(Commands commands);
 
 }

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
     add_locks(commands);
     add_fsck(commands);
     add_tail(commands);
+    add_schedules(commands);
     add_bench(commands);
     try {
         app.parse(argc, argv);

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "migrations/migrations.h"
+#include "orchestrator/schedule_runner.h"
 #include "platform/listener.h"
 #include "platform/open_files.h"
 #include "platform/session_check.h"
@@ -50,6 +51,10 @@ class HubProcess {
           node_({io_.get_executor(), database_, clock_, dice_, ids_, keys_, client_, probe_}, config_.node),
           hub_(node_, config_.hub),
           api_(node_, hub_, metrics_, api_settings(config_)),
+          schedules_(node_, hub_,
+                     [this](const std::string& organization_id, const std::string& request) {
+                         return api_.make_execution(organization_id, request);
+                     }),
           server_(
               io_.get_executor(), config_.http,
               [this](platform::HttpRequest request) { return api_.handle(std::move(request)); },
@@ -184,7 +189,11 @@ class HubProcess {
         }
         co_await node_.refresh_catalogue();
         co_await api_.reload_keys();
-        node_.on_keys = [this] { asio::co_spawn(io_, api_.reload_keys(), asio::detached); };
+        node_.on_keys = [this] {
+            asio::co_spawn(io_, api_.reload_keys(), asio::detached);
+            schedules_.reload();
+        };
+        api_.on_schedules = [this] { schedules_.reload(); };
         node_.on_outdated = [this](int min_hub) {
             log::error(kOutdated, {{"next", upgrade(min_hub)}});
             begin_to_drain(Exit::outdated);
@@ -205,7 +214,10 @@ class HubProcess {
         co_await node_.heartbeat();
         if (stopping_) co_return;
         node_.start();
-        asio::co_spawn(io_, api_.run_streams(), [this](const std::exception_ptr& failure) { ended(failure, "streams"); });
+        asio::co_spawn(io_, api_.run_streams(),
+                       [this](const std::exception_ptr& failure) { ended(failure, "streams"); });
+        asio::co_spawn(io_, schedules_.run(),
+                       [this](const std::exception_ptr& failure) { ended(failure, "schedules"); });
         asio::co_spawn(io_, hub_.run(), [this](const std::exception_ptr& failure) { ended(failure, "hub"); });
     }
 
@@ -228,6 +240,7 @@ class HubProcess {
     /// Takes nothing new, lets what is under way end, stops.
     Task<void> drain() {
         log::info("draining", {{"deliveries", node_.deliveries_under_way()}});
+        schedules_.stop();
         co_await hub_.stop();
         if (started_) co_await node_.drain();
         server_.stop();
@@ -253,6 +266,7 @@ class HubProcess {
     orchestrator::Node node_;
     orchestrator::Hub hub_;
     api::Api api_;
+    orchestrator::ScheduleRunner schedules_;
     platform::HttpServer server_;
     std::unique_ptr<platform::Listener> listener_;
     asio::signal_set signals_;

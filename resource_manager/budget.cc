@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "domain/name_table.h"
+#include "platform/zone.h"
 
 namespace impresario::resource_manager {
 
@@ -29,7 +30,7 @@ void within(const Wrong& wrong, const std::string& pointer, int value, int least
 void check_window(const Budget& budget, const Wrong& wrong) {
     const auto& window = budget.window;
     // Not all of what somebody sent is repeated to them.
-    if (!known_zone(window.zone))
+    if (!platform::known_zone(window.zone))
         wrong("/window/time_zone", "'" + window.zone.substr(0, 64) + "' is no time zone; use a name as Europe/Berlin");
     within(wrong, "/window/reset_hour", window.reset_hour, 0, 23);
     within(wrong, "/window/first_weekday", window.first_weekday, 1, 7);

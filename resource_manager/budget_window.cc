@@ -1,12 +1,10 @@
 #include "resource_manager/budget_window.h"
 
-#include <date/tz.h>
-
 #include <algorithm>
 #include <array>
-#include <stdexcept>
 
 #include "domain/name_table.h"
+#include "platform/zone.h"
 
 namespace impresario::resource_manager {
 
@@ -22,27 +20,6 @@ constexpr domain::NameTable<WindowUnit, 5> kUnits{{
     {WindowUnit::rolling, "rolling"},
     {WindowUnit::batch, "batch"},
 }};
-
-const date::time_zone* find_zone(std::string_view name) {
-    try {
-        return date::locate_zone(name);
-    } catch (const std::runtime_error&) {
-        return nullptr;
-    }
-}
-
-date::sys_info info_at(const date::time_zone* zone, TimePoint at) {
-    return zone->get_info(std::chrono::floor<std::chrono::seconds>(at));
-}
-
-/// The first instant at which the clocks reach this time: never earlier for a later time, which is what keeps windows
-/// in a row.
-TimePoint first_reached(const date::time_zone* zone, date::local_seconds local) {
-    if (!zone) return TimePoint{local.time_since_epoch()};
-    const auto info = zone->get_info(local);
-    if (info.result == date::local_info::nonexistent) return info.first.end;
-    return TimePoint{local.time_since_epoch() - info.first.offset};
-}
 
 /// Days, weeks or months counted from 1970, each by the local time at which it begins.
 struct Calendar {
@@ -61,12 +38,11 @@ struct Calendar {
         }
     }
     TimePoint begin(int number) const {
-        return first_reached(zone, first_day(number) + std::chrono::hours{rule.reset_hour});
+        return platform::first_reached(zone, first_day(number) + std::chrono::hours{rule.reset_hour});
     }
     /// About the one that `at` is in: one more or less where clocks change.
     int near(TimePoint at) const {
-        const auto offset = zone ? info_at(zone, at).offset : std::chrono::seconds{0};
-        const auto local = at.time_since_epoch() + offset - std::chrono::hours{rule.reset_hour};
+        const auto local = at.time_since_epoch() + platform::offset_at(zone, at) - std::chrono::hours{rule.reset_hour};
         const date::local_days day{std::chrono::floor<date::days>(local)};
         if (rule.unit == WindowUnit::month) {
             const date::year_month_day civil{day};
@@ -95,7 +71,7 @@ BudgetWindow find_window(const WindowRule& rule, TimePoint at) {
         const TimePoint start = at - beyond - (beyond < Duration{0} ? slice : Duration{0});
         return {start, start + slice};
     }
-    const Calendar calendar{rule, find_zone(rule.zone)};
+    const Calendar calendar{rule, platform::find_zone(rule.zone)};
     int number = calendar.near(at) + 1;
     auto start = calendar.begin(number);
     while (start > at) start = calendar.begin(--number);
@@ -139,8 +115,6 @@ TimePoint counts_until(const WindowRule& rule, const BudgetWindow& window) {
     if (rule.unit != WindowUnit::rolling) return window.end;
     return domain::saturating_add(window.end, std::chrono::hours{rule.hours});
 }
-
-bool known_zone(std::string_view zone) { return find_zone(zone) != nullptr; }
 
 bool within_hours(const std::string& zone, int from, int to, TimePoint at) {
     const auto began = window_at({WindowUnit::day, zone, from}, at).start;

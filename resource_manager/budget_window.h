@@ -57,8 +57,6 @@ BudgetWindow window_at(const WindowRule& rule, domain::TimePoint at);
 /// span of them holds more than the limit.
 domain::TimePoint counts_until(const WindowRule& rule, const BudgetWindow& window);
 
-bool known_zone(std::string_view zone);
-
 /// Whether the clocks of the zone show a time from hour `from` to before hour `to`, over midnight if `to` is earlier.
 bool within_hours(const std::string& zone, int from, int to, domain::TimePoint at);
 /// When they next reach the full hour, later than `at`.

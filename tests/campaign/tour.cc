@@ -167,6 +167,17 @@ void tour(Hubs& hubs, const Peer& peer) {
     hubs.ask("POST", "/v1/workflow-types/good/rotate-signing-secret");
     hubs.ask("DELETE", "/v1/workflow-types/gone");
 
+    // One that starts a few times, one that is backfilled, one that waits for what runs.
+    hubs.ask("PUT", "/v1/schedules/often",
+             {{"workflow_type", "whole"}, {"interval_seconds", 1}, {"most_runs", 3}, {"overlap", "buffer_all"}});
+    hubs.ask("PUT", "/v1/schedules/daily", {{"workflow_type", "whole"}, {"cron", "@daily"}});
+    hubs.ask("GET", "/v1/schedules/daily/next");
+    hubs.ask("POST", "/v1/schedules/daily/pause", {{"reason", "campaign"}});
+    hubs.ask("POST", "/v1/schedules/daily/resume", Json::object());
+    hubs.ask("POST", "/v1/schedules/daily/backfill",
+             {{"from", "2026-01-01T00:00:00Z"}, {"to", "2026-01-03T00:00:00Z"}});
+    hubs.ask("GET", "/v1/schedules");
+
     // Of two one is shed once there is room for one; then it is asked for anew.
     type("bounded", {{"enabled", false}, {"queue_soft_limit", 2}, {"queue_hard_limit", 2}});
     const auto shed = hubs.enqueue("bounded", {{"priority", 1}});
@@ -242,6 +253,13 @@ void tour(Hubs& hubs, const Peer& peer) {
     hubs.ask("POST", "/v1/executions/" + closed + "/cancel", Json::object());
     if (!probe.empty()) end_of(hubs, probe);
     hubs.ask("DELETE", "/v1/fairness");
+    for (int i = 0; i < 100 && hubs.sql("select count(*) from schedule_runs where outcome = 'started'") < "6"; ++i) {
+        hubs.supervise();
+        std::this_thread::sleep_for(milliseconds{100});
+    }
+    hubs.ask("GET", "/v1/schedules/daily/runs");
+    hubs.ask("PUT", "/v1/schedules/unused", {{"workflow_type", "whole"}, {"cron", "@yearly"}});
+    hubs.ask("DELETE", "/v1/schedules/unused");
     hubs.ask("GET", "/v1/fairness/versions");
     enqueue_alone(hubs, "whole");
     // What SQL says was spent waits for the scheduler.

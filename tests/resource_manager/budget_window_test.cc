@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "platform/zone.h"
+
 namespace impresario::resource_manager {
 namespace {
 
@@ -159,10 +161,10 @@ TEST(BudgetWindow, NothingOverflowsAtTheEndsOfTime) {
 }
 
 TEST(BudgetWindow, AnUnknownZoneIsKnownAsSuch) {
-    EXPECT_TRUE(known_zone("Europe/Berlin"));
-    EXPECT_TRUE(known_zone("UTC"));
+    EXPECT_TRUE(platform::known_zone("Europe/Berlin"));
+    EXPECT_TRUE(platform::known_zone("UTC"));
     for (const auto* zone : {"", "Europe/Atlantis", "europe/berlin", "../../etc/passwd", "CEST5"})
-        EXPECT_FALSE(known_zone(zone)) << zone;
+        EXPECT_FALSE(platform::known_zone(zone)) << zone;
     EXPECT_EQ(window_at({WindowUnit::day, "Europe/Atlantis"}, at("2026-11-28T12:00:00Z")).start,
               at("2026-11-28T00:00:00Z"));
 }

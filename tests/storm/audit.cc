@@ -84,9 +84,17 @@ constexpr Check kChecks[] = {
         select attempt_id || ' holds ' || sum(reserved) || ' reserved and ' || sum(suspense) || ' in suspense'
         from ledger_entries group by attempt_id, budget_id having sum(reserved) <> 0 or sum(suspense) <> 0)"},
     {"what SQL says was spent is booked", "select execution_id || ' waits to be booked' from ledger_inbox"},
-    {"an execution belongs to one request", R"(
+    {"a due time starts one execution", R"(
+        select 'what was due at ' || due_at || ' has ' || coalesce(execution_id::text, 'nothing')
+        from schedule_runs r
+        where outcome = 'started' and not exists (select from executions x where x.execution_id = r.execution_id)
+        union all
+        select execution_id || ' belongs to two due times' from schedule_runs where execution_id is not null
+        group by execution_id having count(*) > 1)"},
+    {"an execution belongs to one request, or to one due time", R"(
         select made.count || ' executions for ' || keys.count || ' keys'
-        from (select count(*) from executions where parent_execution_id is null and batch_id is null) made,
+        from (select count(*) from executions where parent_execution_id is null and batch_id is null
+                and execution_id not in (select execution_id from schedule_runs where execution_id is not null)) made,
              (select count(*) from idempotency_keys where route = 'POST /v1/executions') keys
         where made.count <> keys.count)"},
 };

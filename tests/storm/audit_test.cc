@@ -108,6 +108,10 @@ INSTANTIATE_TEST_SUITE_P(
                "answer from "
                "idempotency_keys",
                "belongs to one request"},
+        Spoilt{"with made as (insert into schedules (organization_id, name, definition, updated_by) values ('default', "
+               "'lost', '{}', 'test') returning schedule_id) insert into schedule_runs (schedule_id, due_at, outcome, "
+               "execution_id) select schedule_id, now(), 'started', gen_random_uuid() from made",
+               "a due time starts one execution"},
         Spoilt{"update idempotency_keys set answer = '{}'", "acknowledged is kept"},
         Spoilt{"update attempts set attempt_id = gen_random_uuid()", "no attempt has it"},
         Spoilt{"insert into budgets (budget_id, name, window_unit, limit_microusd, hard, steps) values "

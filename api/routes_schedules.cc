@@ -1,0 +1,296 @@
+// Work that is due again and again.
+#include "api/api.h"
+#include "api/execution_request.h"
+#include "api/problem.h"
+#include "api/request_reader.h"
+#include "platform/json_text.h"
+#include "platform/json_writer.h"
+#include "schedules/schedule_json.h"
+#include "schedules/schedule_store.h"
+
+namespace impresario::api {
+
+using domain::TimePoint;
+using platform::HttpResponse;
+using platform::JsonWriter;
+using platform::Task;
+using platform::Tx;
+using schedules::Schedule;
+using schedules::ScheduleStore;
+
+namespace {
+
+/// Due times that one backfill asks for.
+constexpr std::size_t kMostBackfill = 1000;
+constexpr int kUsualPreview = 10;
+constexpr int kMostPreview = 200;
+
+HttpResponse no_such_schedule() {
+    return problem(404, "not-found", "there is no such schedule; GET /v1/schedules lists them");
+}
+
+bool is_paused(const Schedule& schedule, TimePoint now) {
+    return schedule.pause && (!schedule.pause->until || *schedule.pause->until > now);
+}
+
+void write_schedule(JsonWriter& json, const Schedule& schedule, TimePoint now) {
+    json.open();
+    json.field("name", schedule.name);
+    const auto definition = definition_json(schedule);
+    const auto members = platform::json_members(definition);
+    for (const auto& member : members) json.raw(member.key, member.value);
+    json.field("version", schedule.version)
+        .field("updated_at", schedule.updated_at)
+        .field("updated_by", schedule.updated_by);
+    if (is_paused(schedule, now)) {
+        JsonWriter paused;
+        paused.open();
+        paused.field("at", schedule.pause->at).field("by", schedule.pause->by).field("reason", schedule.pause->reason);
+        paused.field("until", schedule.pause->until);
+        paused.close();
+        json.raw("paused", paused.text());
+    } else {
+        json.raw("paused", "null");
+    }
+    json.field("next_due_at", schedule.next_due).field("runs", schedule.runs).field("last_due_at", schedule.last_due);
+    json.field("last_execution_id",
+               schedule.last_execution ? std::optional(schedule.last_execution->text()) : std::nullopt);
+    json.close();
+}
+
+/// The next so many due times after `after`.
+std::string due_json(const Schedule& schedule, TimePoint after, int count) {
+    JsonWriter json;
+    json.open();
+    json.open("due", '[');
+    auto ahead = schedule;
+    for (int i = 0; i < count; ++i) {
+        const auto due = schedules::due_after(ahead, after);
+        if (!due) break;
+        json.open();
+        json.field("due_at", *due).field("starts_at", schedules::starts_at(schedule, *due));
+        json.close();
+        after = *due;
+        ++ahead.runs;
+    }
+    json.close(']');
+    json.close();
+    return std::move(json).text();
+}
+
+std::optional<HttpResponse> refuse_name(const std::string& name) {
+    if (!name.empty() && name.size() <= 200) return std::nullopt;
+    return invalid({{"name", "must have 1 to 200 bytes"}});
+}
+
+}
+
+orchestrator::MadeExecution Api::make_execution(const std::string& organization_id, const std::string& request) {
+    orchestrator::MadeExecution made;
+    auto intent = read_single(request, organization_id, *node_.catalogue(), node_.clock().now());
+    if (!intent.faults.empty()) {
+        made.fault = intent.faults.front().pointer + " " + intent.faults.front().what;
+        return made;
+    }
+    take_limit_keys(intent.executions, *node_.catalogue(), *node_.providers());
+    made.execution = std::move(intent.executions.front());
+    made.execution->execution.id = node_.ids().make<domain::ExecutionId>(made.execution->execution.created_at);
+    return made;
+}
+
+Task<std::optional<Schedule>> Api::find_schedule(const Call& call) {
+    auto reading = node_.database().read([organization = call.caller.organization_id, name = call.path.at("name")](
+                                             Tx& tx) { return ScheduleStore().find(tx, organization, name); });
+    co_return co_await std::move(reading);
+}
+
+Task<HttpResponse> Api::list_schedules(Call call) {
+    auto reading = node_.database().read(
+        [organization = call.caller.organization_id](Tx& tx) { return ScheduleStore().list(tx, organization); });
+    const auto all = co_await std::move(reading);
+    const auto now = node_.clock().now();
+    JsonWriter json;
+    json.open();
+    json.open("schedules", '[');
+    for (const auto& schedule : all) {
+        JsonWriter one;
+        write_schedule(one, schedule, now);
+        json.element(one.text());
+    }
+    json.close(']');
+    json.close();
+    co_return json_response(200, std::move(json).text());
+}
+
+Task<HttpResponse> Api::get_schedule(Call call) {
+    const auto schedule = co_await find_schedule(call);
+    if (!schedule) co_return no_such_schedule();
+    JsonWriter json;
+    write_schedule(json, *schedule, node_.clock().now());
+    co_return json_response(200, std::move(json).text());
+}
+
+Task<HttpResponse> Api::put_schedule(Call call) {
+    if (auto refused = refuse_name(call.path["name"])) co_return *std::move(refused);
+    if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
+    auto parsed = schedules::parse_schedule(call.request.body);
+    if (!parsed) co_return invalid(parsed.error());
+    auto schedule = *std::move(parsed);
+    schedule.organization_id = call.caller.organization_id;
+    schedule.name = call.path["name"];
+    schedule.updated_by = call.caller.name;
+    const auto now = node_.clock().now();
+    // What it would start now is what it starts later, as far as anybody knows today.
+    const auto made = make_execution(schedule.organization_id, orchestrator::request_of(schedule, now));
+    if (!made.execution) {
+        const auto space = made.fault.find(' ');
+        co_return invalid({{made.fault.substr(0, space), made.fault.substr(space + 1)}});
+    }
+    const auto before = co_await find_schedule(call);
+    if (before) {
+        schedule.id = before->id;
+        schedule.runs = before->runs;
+    }
+    // An interval counts from when it was made, unless its definition says from when.
+    if (!schedule.recurrence.calendar && schedule.recurrence.anchor == TimePoint{})
+        schedule.recurrence.anchor = std::chrono::floor<std::chrono::seconds>(now);
+    schedule.next_due = schedules::due_after(schedule, now);
+    if (!schedule.next_due)
+        co_return invalid({{"/ends_at", "leaves no time at which it is due: it has ended already"}});
+    auto putting = node_.database().transact([schedule](Tx& tx) {
+        ScheduleStore().put(tx, schedule);
+        return ScheduleStore().find(tx, schedule.organization_id, schedule.name);
+    });
+    const auto stored = co_await std::move(putting);
+    node_.notify_others("catalogue");
+    if (on_schedules) on_schedules();
+    JsonWriter json;
+    write_schedule(json, stored.value_or(schedule), now);
+    co_return json_response(before ? 200 : 201, std::move(json).text());
+}
+
+Task<HttpResponse> Api::delete_schedule(Call call) {
+    auto deleting = node_.database().transact([organization = call.caller.organization_id, name = call.path["name"]](
+                                                  Tx& tx) { return ScheduleStore().remove(tx, organization, name); });
+    const bool deleted = co_await std::move(deleting);
+    if (!deleted) co_return no_such_schedule();
+    if (on_schedules) on_schedules();
+    co_return json_response(200, "{\"ok\":true}");
+}
+
+Task<HttpResponse> Api::pause_schedule(Call call) {
+    const auto now = node_.clock().now();
+    auto said = read_by_hand(call.request.body, 500, now);
+    if (said.refused) co_return *std::move(said.refused);
+    Schedule::Pause pause{now, call.caller.name, said.reason, said.until};
+    auto pausing =
+        node_.database().transact([organization = call.caller.organization_id, name = call.path["name"],
+                                   pause](Tx& tx) { return ScheduleStore().pause(tx, organization, name, pause); });
+    const bool paused = co_await std::move(pausing);
+    if (!paused) co_return no_such_schedule();
+    if (on_schedules) on_schedules();
+    co_return co_await get_schedule(std::move(call));
+}
+
+Task<HttpResponse> Api::resume_schedule(Call call) {
+    const auto schedule = co_await find_schedule(call);
+    if (!schedule) co_return no_such_schedule();
+    auto resuming =
+        node_.database().transact([schedule = *schedule, next = schedules::due_after(*schedule, node_.clock().now())](
+                                      Tx& tx) { return ScheduleStore().resume(tx, schedule, next); });
+    co_await std::move(resuming);
+    if (on_schedules) on_schedules();
+    co_return co_await get_schedule(std::move(call));
+}
+
+Task<HttpResponse> Api::next_of_schedule(Call call) {
+    std::vector<FieldFault> faults;
+    const int count = page_limit(call.request, kUsualPreview, kMostPreview, faults);
+    if (!faults.empty()) co_return invalid(faults);
+    const auto schedule = co_await find_schedule(call);
+    if (!schedule) co_return no_such_schedule();
+    auto after = node_.clock().now();
+    // One that is due and has not started yet is among them.
+    if (schedule->next_due && *schedule->next_due <= after) after = *schedule->next_due - domain::Duration{1};
+    co_return json_response(200, due_json(*schedule, after, count));
+}
+
+/// What a definition would do, without making it.
+Task<HttpResponse> Api::preview_schedule(Call call) {
+    if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
+    std::vector<FieldFault> faults;
+    const int count = page_limit(call.request, kUsualPreview, kMostPreview, faults);
+    auto parsed = schedules::parse_schedule(call.request.body);
+    if (!parsed) faults.insert(faults.end(), parsed.error().begin(), parsed.error().end());
+    if (!faults.empty()) co_return invalid(faults);
+    auto schedule = *std::move(parsed);
+    const auto now = node_.clock().now();
+    if (!schedule.recurrence.calendar && schedule.recurrence.anchor == TimePoint{})
+        schedule.recurrence.anchor = std::chrono::floor<std::chrono::seconds>(now);
+    co_return json_response(200, due_json(schedule, now, count));
+}
+
+Task<HttpResponse> Api::runs_of_schedule(Call call) {
+    std::vector<FieldFault> faults;
+    const int limit = page_limit(call.request, 50, 500, faults);
+    const auto before = time_parameter(call.request, "before", faults);
+    if (!faults.empty()) co_return invalid(faults);
+    const auto schedule = co_await find_schedule(call);
+    if (!schedule) co_return no_such_schedule();
+    auto reading = node_.database().read(
+        [id = schedule->id, before, limit](Tx& tx) { return ScheduleStore().runs(tx, id, before, limit); });
+    const auto runs = co_await std::move(reading);
+    JsonWriter json;
+    json.open();
+    json.open("runs", '[');
+    for (const auto& run : runs) {
+        json.open();
+        json.field("due_at", run.due).field("outcome", name(run.outcome)).field("detail", run.detail);
+        json.field("at", run.at);
+        json.field("execution_id", run.execution ? std::optional(run.execution->text()) : std::nullopt);
+        json.field_or_null("status", run.status);
+        json.close();
+    }
+    json.close(']');
+    json.close();
+    co_return json_response(200, std::move(json).text());
+}
+
+/// Lets the due times of a range wait for their turn, one after the other.
+Task<HttpResponse> Api::backfill_schedule(Call call) {
+    if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
+    const auto now = node_.clock().now();
+    BodyReader body(call.request.body);
+    const auto from = body.time("from");
+    const auto to = body.time("to");
+    if (!from && body.faults().empty()) body.wrong("from", "is missing: the first due time that is meant");
+    if (!to && body.faults().empty()) body.wrong("to", "is missing: the last due time that is meant");
+    if (to && *to > now) body.wrong("to", "must not be later than now: what is due later starts by itself");
+    if (from && to && *to < *from) body.wrong("to", "must not be before from");
+    body.nothing_else();
+    if (!body.faults().empty()) co_return invalid(body.faults());
+    const auto schedule = co_await find_schedule(call);
+    if (!schedule) co_return no_such_schedule();
+    std::vector<TimePoint> due;
+    auto after = *from - domain::Duration{1};
+    while (const auto next = schedules::next_due(schedule->recurrence, after)) {
+        if (*next > *to) break;
+        due.push_back(*next);
+        if (due.size() > kMostBackfill)
+            co_return invalid(
+                {{"to", "leaves more than " + std::to_string(kMostBackfill) + " due times; ask for a shorter range"}});
+        after = *next;
+    }
+    auto writing = node_.database().transact([id = schedule->id, due, by = call.caller.name](Tx& tx) {
+        return ScheduleStore().let_wait(tx, id, due, "backfill by " + by);
+    });
+    const auto waiting = co_await std::move(writing);
+    if (on_schedules) on_schedules();
+    JsonWriter json;
+    json.open();
+    json.field("due", due.size()).field("waiting", waiting);
+    json.close();
+    co_return json_response(200, std::move(json).text());
+}
+
+}

@@ -1,0 +1,1 @@
+drop table schedule_runs, schedule_states, schedules;

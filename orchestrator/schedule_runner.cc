@@ -1,0 +1,210 @@
+#include "orchestrator/schedule_runner.h"
+
+#include "platform/json_writer.h"
+#include "platform/log.h"
+
+namespace impresario::orchestrator {
+
+namespace log = platform::log;
+using domain::ExecutionId;
+using domain::TimePoint;
+using platform::Task;
+using platform::Tx;
+using schedules::Overlap;
+using schedules::RunOutcome;
+using schedules::Schedule;
+using schedules::ScheduleStore;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+/// Without having been told that anything has changed, all of them are read this often.
+constexpr std::chrono::seconds kReload{10};
+/// How often is looked whether what one waits for has ended.
+constexpr milliseconds kLookForEnd{250};
+constexpr milliseconds kTroublePause{500};
+/// After its queue was full.
+constexpr std::chrono::seconds kFullPause{1};
+}
+
+std::string request_of(const Schedule& schedule, TimePoint due) {
+    platform::JsonWriter about;
+    about.open();
+    about.field("name", schedule.name).field("due_at", due);
+    about.close();
+    std::string context = schedule.context.empty() ? "{}" : schedule.context;
+    const auto end = context.rfind('}');
+    const bool empty = context.find_first_not_of(" \t\r\n", 1) == end;
+    context.resize(end);
+    context += std::string(empty ? "" : ",") + "\"schedule\":" + about.text() + "}";
+    platform::JsonWriter request;
+    request.open();
+    request.field("workflow_type", schedule.workflow_type).field("priority", schedule.priority);
+    if (!schedule.input.empty()) request.raw("input", schedule.input);
+    request.raw("context", context);
+    request.close();
+    return std::move(request).text();
+}
+
+ScheduleRunner::ScheduleRunner(Node& node, Hub& hub, MakeExecution make)
+    : node_(node), hub_(hub), make_(std::move(make)), wakeup_(node.executor()) {}
+
+void ScheduleRunner::stop() {
+    stopped_ = true;
+    wakeup_.signal();
+}
+
+Task<void> ScheduleRunner::run() {
+    while (!stopped_) {
+        if (!hub_.leads()) {
+            loaded_ = false;
+            co_await wakeup_.wait(std::chrono::seconds{1});
+            continue;
+        }
+        std::string trouble;
+        try {
+            if (!loaded_ || steady_clock::now() - loaded_at_ > kReload) co_await load();
+            co_await start_due();
+            troubled_ = false;
+        } catch (const Fenced&) {
+            loaded_ = false;
+            continue;
+        } catch (const std::exception& e) {
+            trouble = e.what();
+        }
+        if (!trouble.empty()) {
+            loaded_ = false;
+            if (!std::exchange(troubled_, true))
+                log::warn("schedules have to wait", {{"error", trouble}, {"next", "trying again"}});
+            co_await platform::pause_for(kTroublePause);
+            continue;
+        }
+        if (loaded_) co_await wakeup_.wait(idle_for());
+    }
+}
+
+Task<void> ScheduleRunner::load() {
+    // Who asks for another reading meanwhile gets it.
+    loaded_ = true;
+    loaded_at_ = steady_clock::now();
+    struct Read {
+        std::vector<Schedule> schedules;
+        std::set<schedules::ScheduleId> waiting;
+    };
+    auto reading = node_.database().read([](Tx& tx) {
+        const ScheduleStore store;
+        return Read{store.list(tx, ""), store.waiting(tx)};
+    });
+    auto read = co_await std::move(reading);
+    schedules_.clear();
+    for (auto& each : read.schedules) {
+        const auto id = each.id;
+        schedules_.emplace(id, std::move(each));
+    }
+    waiting_ = std::move(read.waiting);
+}
+
+Task<void> ScheduleRunner::start_due() {
+    const auto now = node_.clock().now();
+    std::vector<Schedule> due;
+    for (const auto& [id, schedule] : schedules_) {
+        if (const auto off = put_off_.find(id); off != put_off_.end() && off->second > now) continue;
+        if (!schedule.enabled || (schedule.pause && (!schedule.pause->until || *schedule.pause->until > now))) continue;
+        if (waiting_.contains(id) || (schedule.next_due && schedules::starts_at(schedule, *schedule.next_due) <= now))
+            due.push_back(schedule);
+    }
+    for (auto& schedule : due) {
+        if (stopped_ || !hub_.leads()) co_return;
+        co_await advance(std::move(schedule));
+    }
+}
+
+/// Decides by what is there, and writes that down with what it makes, if nobody has moved it meanwhile.
+Task<void> ScheduleRunner::advance(Schedule schedule) {
+    auto reading = node_.database().read([id = schedule.id](Tx& tx) { return ScheduleStore().facts(tx, id); });
+    const auto facts = co_await std::move(reading);
+    const auto now = node_.clock().now();
+    schedules::Advance advance;
+    advance.due = due_runs(schedule, facts.facts, now);
+    std::vector<priority_queue::NewExecution> executions;
+    for (auto& run : advance.due.runs) {
+        if (run.outcome != RunOutcome::started) continue;
+        auto made = make_(schedule.organization_id, request_of(schedule, run.due));
+        if (!made.execution) {
+            run.outcome = RunOutcome::refused;
+            run.detail = made.fault;
+            log::warn("what a schedule asks for was refused", {{"schedule", schedule.name},
+                                                               {"due_at", domain::rfc3339(run.due)},
+                                                               {"error", made.fault},
+                                                               {"next", "see impresario schedules runs"}});
+            continue;
+        }
+        advance.executions.push_back(made.execution->execution.id);
+        executions.push_back(*std::move(made.execution));
+    }
+    const bool unchanged = advance.due.runs.empty() && advance.due.next_due == schedule.next_due;
+    if (unchanged) {
+        if (facts.facts.waiting.empty()) waiting_.erase(schedule.id);
+        co_return;
+    }
+    const auto joined = hub_.join_queue(executions);
+    if (joined.full) {
+        put_off_[schedule.id] = now + kFullPause;
+        co_return;
+    }
+    put_off_.erase(schedule.id);
+    if (advance.due.cancel)
+        for (const auto& execution : facts.running) {
+            Happening cancel = Cancel{"schedule " + schedule.name, "its next run is due"};
+            auto cancelling = node_.submit(execution, std::move(cancel), schedule.organization_id);
+            co_await std::move(cancelling);
+        }
+    const bool led = hub_.leads();
+    if (!led) co_return;
+    auto writing = node_.database().transact([this, epoch = hub_.epoch(), schedule, advance, executions](Tx& tx) {
+        SchedulerStore().fence(tx, epoch, node_.id());
+        const auto started = ScheduleStore().advance(tx, schedule, advance);
+        std::vector<domain::Execution> created;
+        if (!started) return created;
+        IntakeItem item;
+        for (const auto& each : executions)
+            if (started->contains(each.execution.id)) item.executions.push_back(each);
+        if (item.executions.empty()) return created;
+        return Intake(node_.id()).enqueue(tx, {item}).front().created;
+    });
+    bool in_doubt = false;
+    std::vector<domain::Execution> created;
+    try {
+        created = co_await std::move(writing);
+    } catch (const platform::DatabaseInDoubt&) {
+        in_doubt = true;
+    }
+    // How far it has come is read again: this node is not the only one that changes it.
+    reload();
+    if (in_doubt && node_.on_in_doubt) node_.on_in_doubt();
+    for (const auto& execution : created) {
+        node_.probe().enqueued(execution.lane, 1);
+        if (node_.on_row) node_.on_row(execution);
+    }
+    if (!created.empty()) hub_.wake();
+}
+
+steady_clock::duration ScheduleRunner::idle_for() const {
+    const auto now = node_.clock().now();
+    domain::Duration longest = kReload;
+    if (!waiting_.empty()) longest = kLookForEnd;
+    for (const auto& [id, schedule] : schedules_) {
+        if (!schedule.enabled) continue;
+        auto next =
+            schedule.next_due ? std::optional(schedules::starts_at(schedule, *schedule.next_due)) : std::nullopt;
+        if (schedule.pause) {
+            if (!schedule.pause->until) continue;
+            next = std::max(next.value_or(*schedule.pause->until), *schedule.pause->until);
+        }
+        if (const auto off = put_off_.find(id); next && off != put_off_.end()) next = std::max(*next, off->second);
+        if (next) longest = std::min(longest, std::max(*next - now, domain::Duration{milliseconds{1}}));
+    }
+    return longest;
+}
+
+}

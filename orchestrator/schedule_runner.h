@@ -1,0 +1,64 @@
+#pragma once
+// Starts what schedules say is due, each due time once, as long as this node leads.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "orchestrator/hub.h"
+#include "orchestrator/node.h"
+#include "priority_queue/queue_store.h"
+#include "schedules/schedule_store.h"
+
+namespace impresario::orchestrator {
+
+/// An execution as a request for one would make it, or why it would be refused.
+struct MadeExecution {
+    std::optional<priority_queue::NewExecution> execution;
+    std::string fault;
+};
+using MakeExecution = std::function<MadeExecution(const std::string& organization_id, const std::string& request)>;
+
+/// The request that a schedule makes for a due time: its name and that time are in the context, under "schedule".
+std::string request_of(const schedules::Schedule& schedule, domain::TimePoint due);
+
+/// One per process. Network thread only.
+class ScheduleRunner {
+  public:
+    ScheduleRunner(Node& node, Hub& hub, MakeExecution make);
+
+    /// Survives everything but stop().
+    platform::Task<void> run();
+    void stop();
+    /// Schedules may have changed: they are read again.
+    void reload() {
+        loaded_ = false;
+        wakeup_.signal();
+    }
+
+  private:
+    platform::Task<void> load();
+    platform::Task<void> start_due();
+    platform::Task<void> advance(schedules::Schedule schedule);
+    std::chrono::steady_clock::duration idle_for() const;
+
+    Node& node_;
+    Hub& hub_;
+    MakeExecution make_;
+    platform::Wakeup wakeup_;
+    std::map<schedules::ScheduleId, schedules::Schedule> schedules_;
+    /// Of which a due time waits for what runs.
+    std::set<schedules::ScheduleId> waiting_;
+    /// Their queue is full: not before then.
+    std::map<schedules::ScheduleId, domain::TimePoint> put_off_;
+    std::chrono::steady_clock::time_point loaded_at_{};
+    bool loaded_ = false;
+    bool troubled_ = false;
+    bool stopped_ = false;
+};
+
+}

@@ -1,0 +1,93 @@
+#include "schedules/due_runs.h"
+
+#include "domain/name_table.h"
+
+namespace impresario::schedules {
+
+using domain::TimePoint;
+
+namespace {
+constexpr domain::NameTable<RunOutcome, 5> kOutcomes{{
+    {RunOutcome::started, "started"},
+    {RunOutcome::waiting, "waiting"},
+    {RunOutcome::skipped, "skipped"},
+    {RunOutcome::missed, "missed"},
+    {RunOutcome::refused, "refused"},
+}};
+
+/// What becomes of one that is due now, after `running` and `waiting` before it.
+Run fate(const Schedule& schedule, TimePoint due, bool running, std::size_t waiting) {
+    const bool busy = running || waiting > 0;
+    switch (schedule.overlap) {
+        case Overlap::allow:
+        case Overlap::cancel_running:
+            return {due, RunOutcome::started, {}};
+        case Overlap::skip:
+            if (busy) return {due, RunOutcome::skipped, "the one before it had not ended"};
+            return {due, RunOutcome::started, {}};
+        case Overlap::buffer_one:
+            if (waiting > 0) return {due, RunOutcome::skipped, "another one was waiting"};
+            if (running) return {due, RunOutcome::waiting, "the one before it has not ended"};
+            return {due, RunOutcome::started, {}};
+        case Overlap::buffer_all:
+            if (waiting >= kMostWaiting)
+                return {due, RunOutcome::skipped, std::to_string(kMostWaiting) + " others were waiting"};
+            if (busy) return {due, RunOutcome::waiting, "the one before it has not ended"};
+            return {due, RunOutcome::started, {}};
+    }
+    return {due, RunOutcome::skipped, {}};
+}
+}
+
+std::string_view name(RunOutcome outcome) { return domain::name_in(kOutcomes, outcome); }
+std::optional<RunOutcome> parse_run_outcome(std::string_view text) { return domain::value_in(kOutcomes, text); }
+
+DueRuns due_runs(const Schedule& schedule, const RunFacts& facts, TimePoint now, std::size_t most) {
+    DueRuns done;
+    done.next_due = schedule.next_due;
+    if (!schedule.enabled) return done;
+    if (schedule.pause) {
+        const auto& until = schedule.pause->until;
+        if (!until || *until > now) return done;
+        // What was due during the pause is left out.
+        if (done.next_due && *done.next_due < *until) done.next_due = due_after(schedule, *until - domain::Duration{1});
+    }
+    bool running = facts.running;
+    auto left = schedule;
+    const auto start = [&](Run run) {
+        if (run.outcome == RunOutcome::started) {
+            ++left.runs;
+            done.cancel = done.cancel || (running && schedule.overlap == Overlap::cancel_running);
+            running = true;
+        }
+        done.runs.push_back(std::move(run));
+    };
+
+    auto waiting = facts.waiting.size();
+    if (waiting > 0 && !running) {
+        start({facts.waiting.front(), RunOutcome::started, {}});
+        --waiting;
+    }
+    while (done.next_due && starts_at(schedule, *done.next_due) <= now) {
+        if (done.runs.size() >= most) {
+            done.more = true;
+            break;
+        }
+        const auto due = *done.next_due;
+        if (now - starts_at(schedule, due) > schedule.catch_up) {
+            const auto kept = now - schedule.catch_up - schedule.jitter;
+            done.runs.push_back(
+                {due, RunOutcome::missed,
+                 "nobody could start it in time, nor what was due after it until " + domain::rfc3339(kept)});
+            done.next_due = due_after(left, std::max(due, kept - domain::Duration{1}));
+            continue;
+        }
+        auto run = fate(schedule, due, running, waiting);
+        if (run.outcome == RunOutcome::waiting) ++waiting;
+        start(std::move(run));
+        done.next_due = due_after(left, due);
+    }
+    return done;
+}
+
+}

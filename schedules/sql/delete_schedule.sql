@@ -1,0 +1,1 @@
+delete from schedules where organization_id = $1 and name = $2

@@ -1,0 +1,1 @@
+select distinct schedule_id from schedule_runs where outcome = 'waiting'
