@@ -141,7 +141,13 @@ Task<HttpResponse> Api::put_schedule(Call call) {
     schedule.updated_by = call.caller.name;
     const auto now = node_.clock().now();
     // What it would start now is what it starts later, as far as anybody knows today.
-    const auto made = make_execution(schedule.organization_id, orchestrator::request_of(schedule, now));
+    const auto request = orchestrator::request_of(schedule, now);
+    auto made = make_execution(schedule.organization_id, request);
+    if (!made.execution) {
+        // Its type may have been registered at another node a moment ago.
+        co_await node_.refresh_catalogue();
+        made = make_execution(schedule.organization_id, request);
+    }
     if (!made.execution) {
         const auto space = made.fault.find(' ');
         co_return invalid({{made.fault.substr(0, space), made.fault.substr(space + 1)}});

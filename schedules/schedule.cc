@@ -16,6 +16,11 @@ constexpr domain::NameTable<Overlap, 5> kOverlaps{{
     {Overlap::allow, "allow"},
 }};
 constexpr domain::Duration kLongest = std::chrono::hours{24 * 366};
+
+/// A length as a definition has it: seconds without a fraction.
+bool whole_within(domain::Duration length, domain::Duration least, domain::Duration most) {
+    return length >= least && length <= most && length % std::chrono::seconds{1} == domain::Duration{0};
+}
 }
 
 std::string_view name(Overlap overlap) { return domain::name_in(kOverlaps, overlap); }
@@ -46,17 +51,17 @@ domain::DefinitionFaults faults_of(const Schedule& schedule) {
     const auto& recurrence = schedule.recurrence;
     if (!platform::known_zone(recurrence.zone))
         faults.push_back({"/time_zone", "is no time zone that this machine knows, as in Europe/Berlin"});
-    if (!recurrence.calendar && (recurrence.interval < std::chrono::seconds{1} || recurrence.interval > kLongest))
-        faults.push_back({"/interval_seconds", "must be from 1 to 31622400"});
+    if (!recurrence.calendar && !whole_within(recurrence.interval, std::chrono::seconds{1}, kLongest))
+        faults.push_back({"/interval_seconds", "must be a whole number from 1 to 31622400"});
     if (recurrence.calendar && recurrence.calendar->times.none())
         faults.push_back({"/calendar/times", "must name at least one time"});
     if (recurrence.calendar && !ever_due(*recurrence.calendar))
         faults.push_back({"/calendar", "means a day that none of its months has"});
     if (schedule.priority < 0 || schedule.priority > 100) faults.push_back({"/priority", "must be from 0 to 100"});
-    if (schedule.jitter < domain::Duration{0} || schedule.jitter > std::chrono::hours{24})
-        faults.push_back({"/jitter_seconds", "must be from 0 to 86400"});
-    if (schedule.catch_up < domain::Duration{0} || schedule.catch_up > kLongest)
-        faults.push_back({"/catch_up_seconds", "must be from 0 to 31622400"});
+    if (!whole_within(schedule.jitter, domain::Duration{0}, std::chrono::hours{24}))
+        faults.push_back({"/jitter_seconds", "must be a whole number from 0 to 86400"});
+    if (!whole_within(schedule.catch_up, domain::Duration{0}, kLongest))
+        faults.push_back({"/catch_up_seconds", "must be a whole number from 0 to 31622400"});
     if (schedule.most_runs && *schedule.most_runs < 1) faults.push_back({"/most_runs", "must be at least 1"});
     if (schedule.begins_at && schedule.ends_at && *schedule.ends_at < *schedule.begins_at)
         faults.push_back({"/ends_at", "must not be before begins_at"});
