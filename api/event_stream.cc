@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "journal/event_store.h"
 #include "platform/json_writer.h"
@@ -22,6 +23,8 @@ const std::string kGreeting = "retry: 1000\n\n";
 constexpr std::chrono::milliseconds kAwayPause{500};
 /// So many read at once what has happened before; the database has others to serve.
 constexpr int kReaders = 2;
+/// About so many bytes of what has happened before are kept for a reader at a time.
+constexpr std::size_t kPage = 256 * 1024;
 /// Most bytes of one write.
 constexpr std::size_t kPiece = 64 * 1024;
 
@@ -78,7 +81,8 @@ platform::HttpResponse come_back() {
 }
 
 Task<std::int64_t> EventStreams::now() const {
-    auto reading = database_.read([](Tx& tx) { return journal::StreamStore().latest(tx); });
+    auto reading = database_.read(
+        [](Tx& tx) { return journal::StreamStore().last_event(tx, std::numeric_limits<std::int64_t>::max()); });
     co_return co_await std::move(reading);
 }
 
@@ -288,14 +292,18 @@ Task<std::string> EventStream::replay_execution() {
         });
     const auto events = co_await std::move(reading);
     std::string text;
+    bool all = events.size() < static_cast<std::size_t>(streams_.settings_.page);
     for (const auto& event : events) {
+        if (text.size() > kPage) {
+            all = false;
+            break;
+        }
         last_ = event.seq;
         if (!filter_.has_type(event.type)) continue;
         text += frame(stream_cursor(filter_.execution, event.seq), event.type,
                       of_execution_text(event.seq, event.type, event.at, event.payload));
     }
-    if (events.size() < static_cast<std::size_t>(streams_.settings_.page) && streams_.tail_.ready() &&
-        streams_.tail_.position() == position && !ended_) {
+    if (all && streams_.tail_.ready() && streams_.tail_.position() == position && !ended_) {
         streams_.narrow_[*filter_.execution].insert(this);
         live_ = true;
     }
@@ -339,6 +347,7 @@ Task<std::string> EventStream::replay_all() {
         });
         events = co_await std::move(reading);
         for (const auto& event : events) {
+            if (text.size() > kPage) co_return text;
             last_ = event.number;
             if (filter_.matches(event))
                 text += frame(stream_cursor(std::nullopt, event.number), event.type, of_all_text(event));

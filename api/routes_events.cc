@@ -96,6 +96,8 @@ Task<HttpResponse> Api::open_stream(Call call, EventFilter filter) {
         }
     }
     if (draining_ || !after) co_return come_back();
+    // It may have been revoked while the database was asked.
+    if (!keys_ || !keys_->ids().contains(call.caller.key)) co_return come_back();
     if (streams_.full())
         co_return problem(503, "too-busy",
                           "every stream of events on this node is in use; raise events.streams, or ask another node");

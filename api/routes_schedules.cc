@@ -78,6 +78,11 @@ std::string due_json(const Schedule& schedule, TimePoint after, int count) {
     return std::move(json).text();
 }
 
+void anchor_at(Schedule& schedule, TimePoint now) {
+    auto& recurrence = schedule.recurrence;
+    if (!recurrence.calendar && !recurrence.anchor) recurrence.anchor = std::chrono::floor<std::chrono::seconds>(now);
+}
+
 std::optional<HttpResponse> refuse_name(const std::string& name) {
     if (!name.empty() && name.size() <= 200) return std::nullopt;
     return invalid({{"name", "must have 1 to 200 bytes"}});
@@ -158,11 +163,16 @@ Task<HttpResponse> Api::put_schedule(Call call) {
         schedule.runs = before->runs;
     }
     // An interval counts from when it was made, unless its definition says from when.
-    if (!schedule.recurrence.calendar && schedule.recurrence.anchor == TimePoint{})
-        schedule.recurrence.anchor = std::chrono::floor<std::chrono::seconds>(now);
+    if (before && !schedule.recurrence.calendar && !schedule.recurrence.anchor)
+        schedule.recurrence.anchor = before->recurrence.anchor;
+    anchor_at(schedule, now);
     schedule.next_due = schedules::due_after(schedule, now);
-    if (!schedule.next_due)
-        co_return invalid({{"/ends_at", "leaves no time at which it is due: it has ended already"}});
+    if (schedule.enabled && !schedule.next_due) {
+        const bool by_number = schedule.most_runs && schedule.runs >= *schedule.most_runs;
+        const std::string why = by_number ? "has been reached: it has run " + std::to_string(schedule.runs) + " times"
+                                          : "leaves no time at which it is due: it has ended already";
+        co_return invalid({{by_number ? "/most_runs" : "/ends_at", why}});
+    }
     auto putting = node_.database().transact([schedule](Tx& tx) {
         ScheduleStore().put(tx, schedule);
         return ScheduleStore().find(tx, schedule.organization_id, schedule.name);
@@ -231,8 +241,7 @@ Task<HttpResponse> Api::preview_schedule(Call call) {
     if (!faults.empty()) co_return invalid(faults);
     auto schedule = *std::move(parsed);
     const auto now = node_.clock().now();
-    if (!schedule.recurrence.calendar && schedule.recurrence.anchor == TimePoint{})
-        schedule.recurrence.anchor = std::chrono::floor<std::chrono::seconds>(now);
+    anchor_at(schedule, now);
     co_return json_response(200, due_json(schedule, now, count));
 }
 
@@ -291,6 +300,7 @@ Task<HttpResponse> Api::backfill_schedule(Call call) {
         return ScheduleStore().let_wait(tx, id, due, "backfill by " + by);
     });
     const auto waiting = co_await std::move(writing);
+    node_.notify_others("catalogue");
     if (on_schedules) on_schedules();
     JsonWriter json;
     json.open();

@@ -137,6 +137,7 @@ bool StreamReader::take(std::string_view piece, const std::function<bool(const S
         const auto line = std::exchange(line_, {});
         if (line.empty()) {
             auto event = std::exchange(event_, {});
+            if (!event.id.empty()) last_id_ = event.id;
             event.id = last_id_;
             if (!event.data.empty() && !heard(event)) return false;
             continue;
@@ -145,7 +146,7 @@ bool StreamReader::take(std::string_view piece, const std::function<bool(const S
         const auto field = line.substr(0, colon);
         auto value = colon == std::string::npos ? std::string{} : line.substr(colon + 1);
         if (value.starts_with(' ')) value.erase(0, 1);
-        if (field == "id") last_id_ = value;
+        if (field == "id") event_.id = value;
         if (field == "event") event_.type = value;
         if (field == "data") event_.data += (event_.data.empty() ? "" : "\n") + value;
     }
@@ -166,8 +167,9 @@ void Client::follow(const std::string& path, const std::string& after,
         reader.begin_again();
         const auto take = [&](std::string_view piece) {
             was_there = true;
-            pause = kFirstPause;
             enough = !reader.take(piece, heard);
+            // Who only asks to come back is not there yet.
+            if (!reader.last_id().empty()) pause = kFirstPause;
             return !enough;
         };
         const auto outcome = run(

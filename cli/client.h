@@ -53,7 +53,7 @@ class StreamReader {
   public:
     /// Calls `heard` for each event that has come whole; false as soon as it says so.
     bool take(std::string_view piece, const std::function<bool(const StreamEvent&)>& heard);
-    /// What to come back with.
+    /// What to come back with: the id of the latest event that came whole.
     const std::string& last_id() const { return last_id_; }
     /// A broken connection ends what had not come whole.
     void begin_again() { line_.clear(), event_ = {}; }

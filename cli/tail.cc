@@ -1,6 +1,7 @@
 // impresario tail: what happens, as it happens.
 #include <algorithm>
 #include <cstdio>
+#include <thread>
 
 #include "cli/client.h"
 #include "cli/client_command.h"
@@ -62,6 +63,18 @@ void show(const StreamEvent& event, const Json& data, bool one_execution) {
     std::printf("%s\n", line.c_str());
 }
 
+/// A node that goes away just then is waited for.
+std::string status_of(const Client& client, const std::string& execution) {
+    for (int tries = 1;; ++tries) {
+        try {
+            return client.ask("GET", "/v1/executions/" + execution).value("status", "");
+        } catch (const Refusal& refusal) {
+            if (refusal.code != Exit::unreachable || tries == 60) throw;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds{500});
+    }
+}
+
 int follow(const TailOptions& o) {
     const Client client(o.client);
     std::string query;
@@ -86,8 +99,7 @@ int follow(const TailOptions& o) {
                                                    "execution.cancelled"};
         const bool may_have_ended = std::find(ends.begin(), ends.end(), event.type) != ends.end();
         if (!one || !may_have_ended) return true;
-        const auto status = client.ask("GET", "/v1/executions/" + o.execution).value("status", "");
-        code = end_code(status);
+        code = end_code(status_of(client, o.execution));
         return code == Exit::failed;
     });
     return code;

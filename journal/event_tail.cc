@@ -15,10 +15,13 @@ constexpr std::chrono::milliseconds kAwayPause{500};
 /// Numbers wait this long before somebody is told whose transaction it is, and so long between two times.
 constexpr std::chrono::seconds kPatience{10};
 constexpr std::chrono::minutes kBetweenComplaints{1};
+/// A transaction that takes longer than this is not about to end.
+constexpr std::chrono::seconds kAboutToEnd{1};
 
 struct Look {
     std::int64_t oldest = 0;
     std::int64_t settled = 0;
+    std::int64_t last = 0;
     std::vector<NumberedEvent> events;
     std::string holder;
 };
@@ -68,7 +71,8 @@ Task<void> EventTail::run() {
         if (!failure.empty() && !std::exchange(away_, true))
             log::warn("event streams stand still until the database answers", {{"error", failure}});
         if (more || stopped_) continue;
-        const auto pause = away_ ? kAwayPause : horizon_.waits() ? settings_.settle : settings_.poll;
+        const bool soon = horizon_.waits() && held_up() < kAboutToEnd;
+        const auto pause = away_ ? kAwayPause : soon ? settings_.settle : settings_.poll;
         co_await wakeup_.wait(pause);
     }
 }
@@ -92,7 +96,7 @@ Task<bool> EventTail::round() {
     }
     if (!std::exchange(begun_, true)) begun_at_ = mark.number;
     if (mark.transaction != 0) horizon_.mark(mark);
-    const bool behind = !ready_ || position_ < horizon_.settled();
+    const bool behind = !ready_ || looked_ < horizon_.settled();
     if (!horizon_.waits() && !behind) {
         settled_at_ = steady_clock::now();
         co_return false;
@@ -109,6 +113,7 @@ Task<bool> EventTail::round() {
             then.ended(look.oldest);
             look.settled = then.settled();
             if (ready) look.events = store.between(tx, position, look.settled, most);
+            if (!ready) look.last = store.last_event(tx, look.settled);
             if (complain && then.waits()) look.holder = store.oldest_writer(tx);
             return look;
         });
@@ -124,18 +129,24 @@ Task<bool> EventTail::round() {
     if (!ready_) {
         if (horizon_.settled() < begun_at_) co_return false;
         ready_ = true;
-        position_ = horizon_.settled();
+        position_ = look.last;
+        looked_ = look.settled;
         if (on_moved) on_moved();
         co_return false;
     }
+    std::size_t bytes = 0;
+    bool more = look.events.size() >= static_cast<std::size_t>(settings_.page);
     for (const auto& event : look.events) {
         position_ = event.number;
         if (on_event) on_event(event);
+        bytes += event.payload.size();
+        if (bytes < settings_.bytes || &event == &look.events.back()) continue;
+        more = true;
+        break;
     }
-    const bool full = look.events.size() >= static_cast<std::size_t>(settings_.page);
-    if (!full) position_ = std::max(position_, look.settled);
+    looked_ = more ? position_ : std::max(position_, look.settled);
     if (on_moved) on_moved();
-    co_return full;
+    co_return more;
 }
 
 }

@@ -17,8 +17,9 @@ struct EventTailSettings {
     std::chrono::milliseconds poll{100};
     /// While numbers wait for a transaction that is about to end.
     std::chrono::milliseconds settle{20};
-    /// Most events of one read.
+    /// Most events of one read, and about as many bytes are handed out at once: then readers have their turn.
     int page = 500;
+    std::size_t bytes = 256 * 1024;
 };
 
 /// One per process. Costs nothing while nobody wants to hear. Network thread only.
@@ -54,7 +55,9 @@ class EventTail {
     EventTailSettings settings_;
     platform::Wakeup wakeup_;
     Horizon horizon_;
+    /// The last event that was handed out, and how far there is none after it.
     std::int64_t position_ = 0;
+    std::int64_t looked_ = 0;
     /// What was the latest number when it began to be wanted.
     std::int64_t begun_at_ = 0;
     bool wanted_ = false;

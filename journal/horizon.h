@@ -19,7 +19,13 @@ class Horizon {
     /// Whether this number has not been marked yet.
     bool is_news(std::int64_t number) const { return number > (marks_.empty() ? settled_ : marks_.back().number); }
     void mark(Mark mark) {
-        if (is_news(mark.number)) marks_.push_back(mark);
+        if (!is_news(mark.number)) return;
+        // While somebody's transaction does not end, a later mark says as much as all that came after the first ones.
+        if (marks_.size() < kMost) {
+            marks_.push_back(mark);
+        } else {
+            marks_.back() = mark;
+        }
     }
     /// Every transaction below `oldest` has ended.
     void ended(std::int64_t oldest) {
@@ -33,6 +39,7 @@ class Horizon {
     bool waits() const { return !marks_.empty(); }
 
   private:
+    static constexpr std::size_t kMost = 64;
     std::deque<Mark> marks_;
     std::int64_t settled_ = 0;
 };

@@ -55,6 +55,11 @@ std::vector<NumberedEvent> StreamStore::between(Tx& tx, std::int64_t after, std:
     return events;
 }
 
+std::int64_t StreamStore::last_event(Tx& tx, std::int64_t last) const {
+    const auto rows = tx.exec(sql::last_event, Params().add(last));
+    return rows.empty() ? 0 : RowReader(rows, 0).integer();
+}
+
 std::optional<std::int64_t> StreamStore::first(Tx& tx) const {
     const auto rows = tx.exec(sql::first_number);
     if (rows.empty()) return std::nullopt;

@@ -30,9 +30,8 @@ const std::vector<Topic>& topics() {
         // What goes out to the peers, and comes back.
         {"webhooks",
          "",
-         {event::dispatched, event::accepted, event::unknown, event::progress, event::refused,
-          event::endpoint_held, event::endpoint_released, event::breaker_opened, event::breaker_half_open,
-          event::breaker_closed}},
+         {event::dispatched, event::accepted, event::unknown, event::progress, event::refused, event::endpoint_held,
+          event::endpoint_released, event::breaker_opened, event::breaker_half_open, event::breaker_closed}},
         // What an organization has changed about its own things.
         {"workspaces",
          "",

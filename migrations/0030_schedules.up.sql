@@ -38,4 +38,6 @@ create table schedule_runs (
     at           timestamptz not null default now(),
     primary key (schedule_id, due_at)
 );
+create index schedule_runs_started on schedule_runs (schedule_id, at) where outcome = 'started';
+create index schedule_runs_over on schedule_runs (schedule_id, at) where outcome <> 'waiting';
 create index schedule_runs_waiting on schedule_runs (schedule_id, due_at) where outcome = 'waiting';

@@ -23,6 +23,10 @@ constexpr std::chrono::seconds kReload{10};
 /// How often is looked whether what one waits for has ended.
 constexpr milliseconds kLookForEnd{250};
 constexpr milliseconds kTroublePause{500};
+/// Due times of one transaction.
+constexpr std::size_t kMostAtOnce = 100;
+/// After it could not be written.
+constexpr std::chrono::minutes kFaultyPause{1};
 /// After its queue was full.
 constexpr std::chrono::seconds kFullPause{1};
 }
@@ -66,9 +70,6 @@ Task<void> ScheduleRunner::run() {
             if (!loaded_ || steady_clock::now() - loaded_at_ > kReload) co_await load();
             co_await start_due();
             troubled_ = false;
-        } catch (const Fenced&) {
-            loaded_ = false;
-            continue;
         } catch (const std::exception& e) {
             trouble = e.what();
         }
@@ -115,19 +116,28 @@ Task<void> ScheduleRunner::start_due() {
     }
     for (auto& schedule : due) {
         if (stopped_ || !hub_.leads()) co_return;
-        co_await advance(std::move(schedule));
+        const auto id = schedule.id;
+        const auto name = schedule.name;
+        std::string fault;
+        try {
+            co_await advance(std::move(schedule));
+        } catch (const platform::StatementRefused& refused) {
+            // It keeps nobody else waiting.
+            fault = refused.what();
+        }
+        if (fault.empty()) continue;
+        put_off_[id] = now + kFaultyPause;
+        log::error("a schedule cannot be moved on",
+                   {{"schedule", name}, {"error", fault}, {"next", "it is tried again in a minute"}});
     }
 }
 
-/// Decides by what is there, and writes that down with what it makes, if nobody has moved it meanwhile.
-Task<void> ScheduleRunner::advance(Schedule schedule) {
-    auto reading = node_.database().read([id = schedule.id](Tx& tx) { return ScheduleStore().facts(tx, id); });
-    const auto facts = co_await std::move(reading);
-    const auto now = node_.clock().now();
-    schedules::Advance advance;
-    advance.due = due_runs(schedule, facts.facts, now);
-    std::vector<priority_queue::NewExecution> executions;
-    for (auto& run : advance.due.runs) {
+/// What is due, and the executions that it makes.
+ScheduleRunner::Planned ScheduleRunner::plan(const Schedule& schedule, const schedules::RunFacts& facts, TimePoint now,
+                                             std::size_t most) {
+    Planned planned;
+    planned.advance.due = due_runs(schedule, facts, now, most);
+    for (auto& run : planned.advance.due.runs) {
         if (run.outcome != RunOutcome::started) continue;
         auto made = make_(schedule.organization_id, request_of(schedule, run.due));
         if (!made.execution) {
@@ -139,21 +149,35 @@ Task<void> ScheduleRunner::advance(Schedule schedule) {
                                                                {"next", "see impresario schedules runs"}});
             continue;
         }
-        advance.executions.push_back(made.execution->execution.id);
-        executions.push_back(*std::move(made.execution));
+        planned.advance.executions.push_back(made.execution->execution.id);
+        planned.executions.push_back(*std::move(made.execution));
     }
-    const bool unchanged = advance.due.runs.empty() && advance.due.next_due == schedule.next_due;
+    return planned;
+}
+
+/// Decides by what is there, and writes that down with what it makes, if nobody has moved it meanwhile.
+Task<void> ScheduleRunner::advance(Schedule schedule) {
+    auto reading = node_.database().read([id = schedule.id](Tx& tx) { return ScheduleStore().facts(tx, id); });
+    const auto facts = co_await std::move(reading);
+    const auto now = node_.clock().now();
+    auto planned = plan(schedule, facts.facts, now, kMostAtOnce);
+    const bool unchanged = planned.advance.due.runs.empty() && planned.advance.due.next_due == schedule.next_due;
     if (unchanged) {
         if (facts.facts.waiting.empty()) waiting_.erase(schedule.id);
         co_return;
     }
-    const auto joined = hub_.join_queue(executions);
+    auto joined = hub_.join_queue(planned.executions);
+    if (joined.full && planned.executions.size() > 1) {
+        // There may be room for one of them.
+        planned = plan(schedule, facts.facts, now, 1);
+        joined = hub_.join_queue(planned.executions);
+    }
     if (joined.full) {
         put_off_[schedule.id] = now + kFullPause;
         co_return;
     }
     put_off_.erase(schedule.id);
-    if (advance.due.cancel)
+    if (planned.advance.due.cancel && !planned.executions.empty())
         for (const auto& execution : facts.running) {
             Happening cancel = Cancel{"schedule " + schedule.name, "its next run is due"};
             auto cancelling = node_.submit(execution, std::move(cancel), schedule.organization_id);
@@ -161,13 +185,13 @@ Task<void> ScheduleRunner::advance(Schedule schedule) {
         }
     const bool led = hub_.leads();
     if (!led) co_return;
-    auto writing = node_.database().transact([this, epoch = hub_.epoch(), schedule, advance, executions](Tx& tx) {
+    auto writing = node_.database().transact([this, epoch = hub_.epoch(), schedule, planned](Tx& tx) {
         SchedulerStore().fence(tx, epoch, node_.id());
-        const auto started = ScheduleStore().advance(tx, schedule, advance);
+        const auto started = ScheduleStore().advance(tx, schedule, planned.advance);
         std::vector<domain::Execution> created;
         if (!started) return created;
         IntakeItem item;
-        for (const auto& each : executions)
+        for (const auto& each : planned.executions)
             if (started->contains(each.execution.id)) item.executions.push_back(each);
         if (item.executions.empty()) return created;
         return Intake(node_.id()).enqueue(tx, {item}).front().created;
@@ -195,14 +219,15 @@ steady_clock::duration ScheduleRunner::idle_for() const {
     if (!waiting_.empty()) longest = kLookForEnd;
     for (const auto& [id, schedule] : schedules_) {
         if (!schedule.enabled) continue;
-        auto next =
-            schedule.next_due ? std::optional(schedules::starts_at(schedule, *schedule.next_due)) : std::nullopt;
+        // What waits of one that has ended is looked after as it is above.
+        if (!schedule.next_due) continue;
+        auto next = schedules::starts_at(schedule, *schedule.next_due);
         if (schedule.pause) {
             if (!schedule.pause->until) continue;
-            next = std::max(next.value_or(*schedule.pause->until), *schedule.pause->until);
+            next = std::max(next, *schedule.pause->until);
         }
-        if (const auto off = put_off_.find(id); next && off != put_off_.end()) next = std::max(*next, off->second);
-        if (next) longest = std::min(longest, std::max(*next - now, domain::Duration{milliseconds{1}}));
+        if (const auto off = put_off_.find(id); off != put_off_.end()) next = std::max(next, off->second);
+        longest = std::min(longest, std::max(next - now, domain::Duration{milliseconds{1}}));
     }
     return longest;
 }

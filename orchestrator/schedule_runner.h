@@ -43,6 +43,12 @@ class ScheduleRunner {
   private:
     platform::Task<void> load();
     platform::Task<void> start_due();
+    struct Planned {
+        schedules::Advance advance;
+        std::vector<priority_queue::NewExecution> executions;
+    };
+    Planned plan(const schedules::Schedule& schedule, const schedules::RunFacts& facts, domain::TimePoint now,
+                 std::size_t most);
     platform::Task<void> advance(schedules::Schedule schedule);
     std::chrono::steady_clock::duration idle_for() const;
 
@@ -53,7 +59,7 @@ class ScheduleRunner {
     std::map<schedules::ScheduleId, schedules::Schedule> schedules_;
     /// Of which a due time waits for what runs.
     std::set<schedules::ScheduleId> waiting_;
-    /// Their queue is full: not before then.
+    /// Their queue is full, or they cannot be written: not before then.
     std::map<schedules::ScheduleId, domain::TimePoint> put_off_;
     std::chrono::steady_clock::time_point loaded_at_{};
     bool loaded_ = false;

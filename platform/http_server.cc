@@ -284,11 +284,12 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
     Task<void> pour(std::shared_ptr<Session> session, HttpResponse response, bool head) {
         const auto body = response.stream;
         auto text = response_text(response, true);
+        const auto done = std::make_shared<bool>(false);
         if (!head) {
             body->hang_up = [weak = std::weak_ptr<Session>(session)] {
                 if (const auto there = weak.lock()) there->hang_up();
             };
-            asio::co_spawn(executor, watch(session, body), asio::detached);
+            asio::co_spawn(executor, watch(session, body, done), asio::detached);
         }
         for (;;) {
             session->stream.expires_after(settings.write_deadline);
@@ -302,18 +303,19 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
             text = std::move(*piece);
         }
         body->stop();
+        *done = true;
         beast::error_code ignored;
         session->stream.socket().cancel(ignored);
     }
 
     /// Sees the reader go while nothing is written. What it sends meanwhile is of no interest.
-    Task<void> watch(std::shared_ptr<Session> session, std::shared_ptr<BodyStream> body) {
+    Task<void> watch(std::shared_ptr<Session> session, std::shared_ptr<BodyStream> body, std::shared_ptr<bool> done) {
         auto& socket = session->stream.socket();
         std::array<char, 1024> rest{};
         beast::error_code error;
         while (!error) {
             auto [failure] = co_await socket.async_wait(tcp::socket::wait_read, asio::as_tuple(asio::use_awaitable));
-            if (failure || !socket.is_open()) co_return;
+            if (failure || *done || !socket.is_open()) co_return;
             socket.non_blocking(true, error);
             if (!error) socket.read_some(asio::buffer(rest), error);
             if (error == asio::error::would_block) error = {};

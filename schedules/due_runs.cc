@@ -1,5 +1,7 @@
 #include "schedules/due_runs.h"
 
+#include <algorithm>
+
 #include "domain/name_table.h"
 
 namespace impresario::schedules {
@@ -14,6 +16,9 @@ constexpr domain::NameTable<RunOutcome, 5> kOutcomes{{
     {RunOutcome::missed, "missed"},
     {RunOutcome::refused, "refused"},
 }};
+
+/// Nobody is on time to the microsecond, nor while another node takes over: that late is in time.
+constexpr std::chrono::seconds kInTime{30};
 
 /// What becomes of one that is due now, after `running` and `waiting` before it.
 Run fate(const Schedule& schedule, TimePoint due, bool running, std::size_t waiting) {
@@ -54,18 +59,12 @@ DueRuns due_runs(const Schedule& schedule, const RunFacts& facts, TimePoint now,
     }
     bool running = facts.running;
     auto left = schedule;
-    const auto start = [&](Run run) {
-        if (run.outcome == RunOutcome::started) {
-            ++left.runs;
-            done.cancel = done.cancel || (running && schedule.overlap == Overlap::cancel_running);
-            running = true;
-        }
-        done.runs.push_back(std::move(run));
-    };
-
+    // What waits has its turn before anything that is due later.
+    left.runs += static_cast<std::int64_t>(facts.waiting.size());
     auto waiting = facts.waiting.size();
     if (waiting > 0 && !running) {
-        start({facts.waiting.front(), RunOutcome::started, {}});
+        done.runs.push_back({facts.waiting.front(), RunOutcome::started, {}});
+        running = true;
         --waiting;
     }
     while (done.next_due && starts_at(schedule, *done.next_due) <= now) {
@@ -74,17 +73,32 @@ DueRuns due_runs(const Schedule& schedule, const RunFacts& facts, TimePoint now,
             break;
         }
         const auto due = *done.next_due;
-        if (now - starts_at(schedule, due) > schedule.catch_up) {
-            const auto kept = now - schedule.catch_up - schedule.jitter;
-            done.runs.push_back(
-                {due, RunOutcome::missed,
-                 "nobody could start it in time, nor what was due after it until " + domain::rfc3339(kept)});
+        // A backfill may have asked for it already.
+        if (std::find(facts.waiting.begin(), facts.waiting.end(), due) != facts.waiting.end()) {
+            done.next_due = due_after(left, due);
+            continue;
+        }
+        if (now - starts_at(schedule, due) > schedule.catch_up + kInTime) {
+            const auto kept = now - schedule.catch_up - kInTime - schedule.jitter;
             done.next_due = due_after(left, std::max(due, kept - domain::Duration{1}));
+            const auto until = done.next_due ? "before " + domain::rfc3339(*done.next_due) : std::string("after it");
+            done.runs.push_back({due, RunOutcome::missed, "nobody could start it in time, nor what was due " + until});
             continue;
         }
         auto run = fate(schedule, due, running, waiting);
         if (run.outcome == RunOutcome::waiting) ++waiting;
-        start(std::move(run));
+        if (run.outcome == RunOutcome::started && running && schedule.overlap == Overlap::cancel_running) {
+            done.cancel = facts.running;
+            // One of these would be cancelled by the next before it has begun.
+            for (auto& earlier : done.runs) {
+                if (earlier.outcome != RunOutcome::started) continue;
+                earlier = {earlier.due, RunOutcome::skipped, "the next one was due"};
+                --left.runs;
+            }
+        }
+        if (run.outcome == RunOutcome::started) running = true;
+        if (run.outcome == RunOutcome::started || run.outcome == RunOutcome::waiting) ++left.runs;
+        done.runs.push_back(std::move(run));
         done.next_due = due_after(left, due);
     }
     return done;

@@ -58,8 +58,9 @@ domain::Result<std::vector<bool>, domain::Fault> read_field(std::string_view tex
         const auto range = part.substr(0, slash);
         int step = 1;
         if (slash != std::string_view::npos) {
-            const auto given = read_value(part.substr(slash + 1), Field{field.name, 1, 1000000});
-            if (!given || *given < 1) return wrong(part, "must have a step of at least 1");
+            const auto given = read_value(part.substr(slash + 1), Field{field.name, 1, field.most});
+            if (!given || *given < 1 || *given > field.most)
+                return wrong(part, "must have a step from 1 to " + std::to_string(field.most));
             step = *given;
         }
         int from = field.least;
@@ -202,9 +203,9 @@ domain::Result<CalendarRule, domain::Fault> parse_cron(std::string_view text) {
 std::optional<TimePoint> next_due(const Recurrence& recurrence, TimePoint after) {
     if (!recurrence.calendar) {
         if (recurrence.interval <= domain::Duration{0}) return std::nullopt;
-        if (after < recurrence.anchor) return recurrence.anchor;
-        const auto passed = (after - recurrence.anchor) / recurrence.interval;
-        return recurrence.anchor + (passed + 1) * recurrence.interval;
+        const auto anchor = recurrence.anchor.value_or(TimePoint{});
+        if (after < anchor) return anchor;
+        return anchor + ((after - anchor) / recurrence.interval + 1) * recurrence.interval;
     }
     const auto& rule = *recurrence.calendar;
     const auto* zone = platform::find_zone(recurrence.zone);

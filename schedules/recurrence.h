@@ -36,9 +36,9 @@ struct Recurrence {
     std::optional<CalendarRule> calendar;
     /// IANA name; of the calendar.
     std::string zone = "UTC";
-    /// From `anchor` on, whatever clocks do.
+    /// From `anchor` on, whatever clocks do; nullopt: from 1970 on.
     domain::Duration interval{0};
-    domain::TimePoint anchor{};
+    std::optional<domain::TimePoint> anchor;
 
     friend bool operator==(const Recurrence&, const Recurrence&) = default;
 };

@@ -101,6 +101,7 @@ void read_recurrence(DefinitionReader& members, Schedule& schedule, DefinitionFa
     auto& recurrence = schedule.recurrence;
     members.text("time_zone", recurrence.zone);
     members.text("cron", schedule.cron);
+    if (members.has("cron") && schedule.cron.empty()) members.wrong("cron", "must not be empty");
     if (!schedule.cron.empty()) {
         auto rule = parse_cron(schedule.cron);
         if (rule) recurrence.calendar = *rule;
@@ -108,9 +109,7 @@ void read_recurrence(DefinitionReader& members, Schedule& schedule, DefinitionFa
     }
     if (const Tree* calendar = members.find("calendar")) recurrence.calendar = read_calendar(*calendar, faults);
     members.seconds("interval_seconds", recurrence.interval);
-    std::optional<domain::TimePoint> anchor;
-    read_time(members, "anchor", anchor);
-    if (anchor) recurrence.anchor = *anchor;
+    read_time(members, "anchor", recurrence.anchor);
     if (members.has("anchor") && !members.has("interval_seconds")) members.wrong("anchor", "is for interval_seconds");
     // What is wrong about it has been said.
     if (!recurrence.calendar && !members.has("interval_seconds")) recurrence.interval = std::chrono::hours{1};
@@ -190,8 +189,8 @@ std::string definition_json(const Schedule& schedule) {
     } else if (schedule.recurrence.calendar) {
         json.raw("calendar", calendar_tree(*schedule.recurrence.calendar).dump());
     } else {
-        json.field("interval_seconds", seconds(schedule.recurrence.interval))
-            .field("anchor", schedule.recurrence.anchor);
+        json.field("interval_seconds", seconds(schedule.recurrence.interval));
+        if (schedule.recurrence.anchor) json.field("anchor", *schedule.recurrence.anchor);
     }
     json.field("time_zone", schedule.recurrence.zone)
         .field("jitter_seconds", seconds(schedule.jitter))

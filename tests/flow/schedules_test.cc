@@ -120,7 +120,10 @@ TEST(Schedules, OverlapDecidesAboutWhatIsDueMeanwhile) {
 
 TEST(Schedules, WhatWasDueInADowntimeIsStartedOrSaidToBeMissed) {
     Scheduling s;
-    s.put("minutes", {{"interval_seconds", 60}, {"overlap", "allow"}, {"catch_up_seconds", 150}, {"anchor", "2026-01-01T00:00:00Z"}});
+    s.put("minutes", {{"interval_seconds", 60},
+                      {"overlap", "allow"},
+                      {"catch_up_seconds", 150},
+                      {"anchor", "2026-01-01T00:00:00Z"}});
     s.hub.hub->kill();
     // As if it had been down for ten minutes.
     s.hub.database.run("update schedule_states set next_due_at = next_due_at - interval '10 minutes'");

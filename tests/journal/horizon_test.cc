@@ -37,6 +37,17 @@ TEST(Horizon, GoesAsFarAsWhatIsUnderWayAllows) {
     EXPECT_EQ(horizon.settled(), 30);
 }
 
+TEST(Horizon, RemembersOnlySoManyWhileATransactionDoesNotEnd) {
+    Horizon horizon;
+    for (int i = 1; i <= 100000; ++i) horizon.mark({i, 1000 + i});
+    horizon.ended(1011);
+    EXPECT_EQ(horizon.settled(), 10);
+    horizon.ended(101000);
+    EXPECT_EQ(horizon.settled(), 63) << "the last one stands for all that came later";
+    horizon.ended(101001);
+    EXPECT_EQ(horizon.settled(), 100000);
+}
+
 TEST(Horizon, OneNumberIsMarkedOnce) {
     Horizon horizon;
     horizon.mark({10, 100});

@@ -53,6 +53,9 @@ TEST(DueRuns, OverlapDecidesAboutWhatIsDueMeanwhile) {
     const auto cancelled = due_runs(every_minute(Overlap::cancel_running), {true, {}}, kNoon);
     EXPECT_EQ(outcomes(cancelled), "0:started");
     EXPECT_TRUE(cancelled.cancel);
+    EXPECT_EQ(outcomes(due_runs(every_minute(Overlap::cancel_running), {true, {}}, at)),
+              "0:skipped 1:skipped 2:started")
+        << "each would be cancelled by the next";
     EXPECT_FALSE(due_runs(every_minute(Overlap::cancel_running), {}, kNoon).cancel);
 }
 
@@ -75,7 +78,8 @@ TEST(DueRuns, WhatNobodyCouldStartInTimeIsMissedAndSaid) {
     EXPECT_NE(done.runs[0].detail.find("12:58"), std::string::npos) << done.runs[0].detail;
     EXPECT_EQ(done.next_due, kNoon + minutes{61});
     schedule.catch_up = seconds{0};
-    EXPECT_EQ(outcomes(due_runs(schedule, {}, kNoon)), "0:started") << "in time is in time";
+    EXPECT_EQ(outcomes(due_runs(schedule, {}, kNoon + seconds{20})), "0:started") << "in time is in time";
+    EXPECT_EQ(outcomes(due_runs(schedule, {}, kNoon + seconds{59})), "0:missed");
 }
 
 TEST(DueRuns, APauseLeavesOutWhatIsDueInIt) {
@@ -102,6 +106,20 @@ TEST(DueRuns, EndsByTimeAndByNumber) {
     done = due_runs(schedule, {}, kNoon + minutes{5});
     EXPECT_EQ(outcomes(done), "0:started 1:started");
     EXPECT_EQ(done.next_due, std::nullopt);
+}
+
+TEST(DueRuns, WhatWaitsCountsAmongTheRuns) {
+    auto schedule = every_minute(Overlap::buffer_all);
+    schedule.most_runs = 3;
+    const auto done = due_runs(schedule, {}, kNoon + minutes{5});
+    EXPECT_EQ(outcomes(done), "0:started 1:waiting 2:waiting");
+    EXPECT_EQ(done.next_due, std::nullopt);
+}
+
+TEST(DueRuns, WhatABackfillHasAskedForIsNotDueTwice) {
+    auto schedule = every_minute(Overlap::allow);
+    const RunFacts facts{false, {kNoon, kNoon + minutes{1}}};
+    EXPECT_EQ(outcomes(due_runs(schedule, facts, kNoon + minutes{2})), "0:started 2:started");
 }
 
 TEST(DueRuns, SoManyAtATime) {

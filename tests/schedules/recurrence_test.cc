@@ -64,9 +64,11 @@ TEST(Cron, Names) {
 }
 
 TEST(Cron, WhatMeansNothingIsRefusedByName) {
-    for (const auto* wrong : {"", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *",
-                              "* * * * 8", "a * * * *", "*/0 * * * *", "5-1 * * * *", "1,,2 * * * *", "@sometimes",
-                              "-1 * * * *", "1- * * * *", "* * * * mon-", "1/ * * * *", "0 0 1 febr *"})
+    for (const auto* wrong :
+         {"",           "* * * *",     "* * * * * *", "60 * * * *",   "* 24 * * *",           "* * 0 * *",
+          "* * * 13 *", "* * * * 8",   "a * * * *",   "*/0 * * * *",  "5-1 * * * *",          "1,,2 * * * *",
+          "@sometimes", "-1 * * * *",  "1- * * * *",  "* * * * mon-", "1/2147483647 * * * *", "* * */2147483647 * *",
+          "1/ * * * *", "0 0 1 febr *"})
         EXPECT_FALSE(parse_cron(wrong)) << wrong;
     EXPECT_EQ(parse_cron("0 25 * * *").error().what, "has hour '25', which must be from 0 to 23");
     EXPECT_EQ(parse_cron("0 0 30 2 *").error().what, "means a day that none of its months has");

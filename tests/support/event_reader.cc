@@ -41,17 +41,17 @@ EventReader::~EventReader() {
 
 void EventReader::take(const std::string& line) {
     if (line.starts_with(":")) ++comments_;
-    if (line.starts_with("id: ")) {
-        const std::lock_guard lock(mutex_);
-        last_id_ = line.substr(4);
-    }
+    if (line.starts_with("id: ")) id_ = line.substr(4);
     if (line.starts_with("event: ")) type_ = line.substr(7);
     if (line.starts_with("data: ")) data_ = line.substr(6);
     if (!line.empty()) return;
-    if (!data_.empty()) {
+    {
+        // What was broken off has not come.
         const std::lock_guard lock(mutex_);
-        events_.push_back({last_id_, type_, Json::parse(data_, nullptr, false)});
+        if (!id_.empty()) last_id_ = id_;
+        if (!data_.empty()) events_.push_back({last_id_, type_, Json::parse(data_, nullptr, false)});
     }
+    id_.clear();
     data_.clear();
     type_.clear();
     changed_.notify_all();
@@ -87,6 +87,7 @@ void EventReader::run() {
         changed_.notify_all();
         data_.clear();
         type_.clear();
+        id_.clear();
         if (!stopping_) std::this_thread::sleep_for(milliseconds{20});
     }
 }

@@ -59,6 +59,7 @@ class EventReader {
     std::vector<ReadEvent> events_;
     std::string last_id_;
     std::string head_;
+    std::string id_;
     std::string data_;
     std::string type_;
     std::atomic<int> connections_{0};

@@ -1,0 +1,2 @@
+-- The scheduler reads them again.
+update catalogue_version set version = version + 1
