@@ -165,6 +165,16 @@ int page_limit(const platform::HttpRequest& request, int fallback, int most, std
     return limit;
 }
 
+int after_seq(const platform::HttpRequest& request, std::vector<FieldFault>& faults) {
+    int after = 0;
+    const auto text = request.parameter("after");
+    if (!text) return after;
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), after);
+    if (error != std::errc{} || end != text->data() + text->size() || after < 0)
+        faults.push_back({"after", "must be the seq of an event"});
+    return after;
+}
+
 std::optional<domain::TimePoint> time_parameter(const platform::HttpRequest& request, std::string_view name,
                                                 std::vector<FieldFault>& faults) {
     const auto text = request.parameter(name);

@@ -81,6 +81,8 @@ std::optional<Cursor> parse_cursor(std::string_view text);
 
 /// A page's size from ?limit=, 1 to `most`; faults are noted.
 int page_limit(const platform::HttpRequest& request, int fallback, int most, std::vector<FieldFault>& faults);
+/// The seq of the event that a page begins after, from ?after=; 0: from the first.
+int after_seq(const platform::HttpRequest& request, std::vector<FieldFault>& faults);
 std::optional<domain::TimePoint> time_parameter(const platform::HttpRequest& request, std::string_view name,
                                                 std::vector<FieldFault>& faults);
 

@@ -448,11 +448,7 @@ Task<HttpResponse> Api::execution_events(Call call) {
     }
     std::vector<FieldFault> faults;
     const int limit = page_limit(call.request, 200, 1000, faults);
-    int after = 0;
-    if (const auto text = call.request.parameter("after")) {
-        const auto read = std::from_chars(text->data(), text->data() + text->size(), after);
-        if (read.ec != std::errc{} || after < 0) faults.push_back({"after", "must be the seq of an event"});
-    }
+    const int after = after_seq(call.request, faults);
     if (!faults.empty()) co_return invalid(faults);
     auto asked_events =
         node_.database().transact([wanted = *id, organization = call.caller.organization_id, after, limit](Tx& tx) {

@@ -1,6 +1,4 @@
 // What an execution says while it runs: it appends by its callback token, and whoever looks after it reads.
-#include <charconv>
-
 #include "api/api.h"
 #include "api/problem.h"
 #include "api/request_reader.h"
@@ -150,11 +148,7 @@ Task<HttpResponse> Api::read_said(Call call, std::string_view type, const char* 
     const auto id = ExecutionId::parse(call.path["id"]);
     std::vector<FieldFault> faults;
     const int limit = page_limit(call.request, 200, 1000, faults);
-    int after = 0;
-    if (const auto text = call.request.parameter("after")) {
-        const auto read = std::from_chars(text->data(), text->data() + text->size(), after);
-        if (read.ec != std::errc{} || after < 0) faults.push_back({"after", "must be the seq of an event"});
-    }
+    const int after = after_seq(call.request, faults);
     if (!faults.empty()) co_return invalid(faults);
     std::optional<std::vector<orchestrator::OutputEvent>> events;
     if (id) {

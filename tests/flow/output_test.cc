@@ -96,6 +96,8 @@ TEST(Output, WhatIsWrongIsNamedAndNothingOfItIsWritten) {
     EXPECT_TRUE(names(Peer::say(one.asked, "/logs", {{"message", "a"}, {"level", "loud"}}), "/level"));
     EXPECT_TRUE(names(Peer::say(one.asked, "/logs", {{"message", "a"}, {"meta", 1}}), "/meta"));
     EXPECT_TRUE(names(Peer::say(one.asked, "/logs", {{"level", "info"}}), "/message"));
+    for (const auto* part : {"output", "logs", "events"})
+        EXPECT_EQ(one.hub.api("GET", "/v1/executions/" + one.id + "/" + part + "?after=1x").status, 422) << part;
     auto stranger = one.asked;
     stranger.json["authentication"]["token"] = "cbt_nothing";
     EXPECT_EQ(Peer::say(stranger, "/output", {{"text", "a"}}).status, 401);
