@@ -237,7 +237,10 @@ Task<HttpResponse> Api::preview_schedule(Call call) {
     std::vector<FieldFault> faults;
     const int count = page_limit(call.request, kUsualPreview, kMostPreview, faults);
     auto parsed = schedules::parse_schedule(call.request.body);
-    if (!parsed) faults.insert(faults.end(), parsed.error().begin(), parsed.error().end());
+    if (!parsed) {
+        const auto wrong = parsed.error();
+        faults.insert(faults.end(), wrong.begin(), wrong.end());
+    }
     if (!faults.empty()) co_return invalid(faults);
     auto schedule = *std::move(parsed);
     const auto now = node_.clock().now();

@@ -22,7 +22,7 @@ std::optional<Schedule> read(const Rows& rows, std::size_t i) {
     const auto name = row.text();
     auto parsed = parse_schedule(row.view());
     if (!parsed) {
-        const auto& fault = parsed.error().front();
+        const auto fault = parsed.error().front();
         platform::log::warn("a schedule cannot be read and is left alone",
                             {{"schedule", name}, {"error", fault.pointer + " " + fault.what}, {"next", "put it anew"}});
         return std::nullopt;

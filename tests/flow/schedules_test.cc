@@ -193,6 +193,9 @@ TEST(Schedules, WhatIsAskedWronglyIsNamed) {
     Scheduling s;
     const auto names = [&](Json definition, const std::string& field) {
         definition["workflow_type"] = definition.value("workflow_type", "work");
+        const auto preview = s.hub.api("POST", "/v1/schedules/wrong/preview", definition);
+        // Whether there is such a type is asked when it is made.
+        EXPECT_EQ(preview.status, field == "/workflow_type" || field == "/ends_at" ? 200 : 422) << preview.body;
         const auto reply = s.hub.api("PUT", "/v1/schedules/wrong", definition);
         return reply.status == 422 && reply.body.find("\"pointer\":\"" + field + "\"") != std::string::npos
                    ? std::string{}
@@ -218,9 +221,17 @@ TEST(Schedules, WhatCannotBeMadeIsRefusedAndSaid) {
     Scheduling s;
     s.hub.register_type("short_lived", s.peer.url());
     s.put("orphan", {{"interval_seconds", 1}, {"workflow_type", "short_lived"}});
+    // One that a later version may have written keeps nobody else from starting.
+    s.hub.database.run(
+        "with made as (insert into schedules (organization_id, name, definition, updated_by) values ('default', "
+        "'foreign', "
+        "'{\"sundial\": 1}', 'test') returning schedule_id) insert into schedule_states (schedule_id, next_due_at) "
+        "select "
+        "schedule_id, now() from made");
     EXPECT_EQ(s.hub.api("DELETE", "/v1/workflow-types/short_lived").status / 100, 2);
     ASSERT_TRUE(s.await("orphan", "refused", 1));
     EXPECT_THAT(s.runs("orphan")[0]["detail"].get<std::string>(), HasSubstr("workflow_type"));
+    EXPECT_THAT(s.hub.hub->log(), HasSubstr("a schedule cannot be read and is left alone"));
 }
 
 }
