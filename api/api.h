@@ -51,8 +51,6 @@ class Api {
     const Router& router() const { return router_; }
     /// What a request for one execution makes; for schedules, which make theirs by themselves.
     orchestrator::MadeExecution make_execution(const std::string& organization_id, const std::string& request);
-    /// Somebody has changed a schedule here.
-    std::function<void()> on_schedules;
 
   private:
     using Response = platform::HttpResponse;
@@ -95,6 +93,9 @@ class Api {
     // routes_explain.cc
     Task<Response> explain_execution(Call call);
     // routes_callbacks.cc
+    /// Whose token a sub-workflow shows for the execution that it names; nullopt: nobody's.
+    std::optional<domain::AttemptId> attempt_of(const Call& call) const;
+    static Response wrong_token();
     Task<Response> callback(Call call);
     // routes_types.cc
     Task<Response> list_types(Call call);

@@ -9,6 +9,16 @@ namespace impresario::api {
 using platform::HttpResponse;
 using platform::Task;
 
+std::optional<domain::AttemptId> Api::attempt_of(const Call& call) const {
+    const auto id = domain::ExecutionId::parse(call.path.at("id"));
+    return id ? webhooks::verify_callback_token(node_.keys(), *id, call.request.bearer()) : std::nullopt;
+}
+
+HttpResponse Api::wrong_token() {
+    return problem(401, "unauthorized",
+                   "unknown execution or wrong token; send the trigger's authentication.token as bearer");
+}
+
 /// The answer of a sub-workflow. A wrong token never reaches the database, and does not learn whether the execution
 /// exists. 2xx only after the commit.
 Task<HttpResponse> Api::callback(Call call) {
@@ -19,11 +29,8 @@ Task<HttpResponse> Api::callback(Call call) {
         return response;
     };
     const auto id = domain::ExecutionId::parse(call.path["id"]);
-    const auto attempt = id ? webhooks::verify_callback_token(node_.keys(), *id, call.request.bearer()) : std::nullopt;
-    if (!attempt)
-        co_return done("unauthorized",
-                       problem(401, "unauthorized",
-                               "unknown execution or wrong token; send the trigger's authentication.token as bearer"));
+    const auto attempt = attempt_of(call);
+    if (!attempt) co_return done("unauthorized", wrong_token());
 
     auto callback = platform::parse_callback(call.request.body);
     if (!callback) {

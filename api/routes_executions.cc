@@ -5,6 +5,7 @@
 #include "api/api.h"
 #include "api/execution_json.h"
 #include "api/execution_request.h"
+#include "api/own_execution.h"
 #include "api/problem.h"
 #include "api/request_reader.h"
 #include "journal/event_store.h"
@@ -22,9 +23,6 @@ using platform::Task;
 using platform::Tx;
 
 namespace {
-
-/// What stands for "that id is not one": the same as one that does not exist.
-HttpResponse no_such_execution() { return problem(404, "not-found", "there is no such execution"); }
 
 /// Reads by the catalogue in memory, and once more by the database's where a type is not in it: it may have been
 /// registered at another node a moment ago.
@@ -184,11 +182,11 @@ Task<HttpResponse> Api::create_batch(Call call) {
 
 namespace {
 std::optional<ExecutionView> read_view(Tx& tx, const ExecutionId& id, const std::string& organization_id) {
+    auto row = own_execution(tx, id, organization_id);
+    if (!row) return std::nullopt;
     const priority_queue::QueueStore queue;
-    auto rows = queue.read(tx, {id});
-    if (rows.empty() || rows.front().execution.lane.organization_id != organization_id) return std::nullopt;
     ExecutionView view;
-    view.execution = std::move(rows.front().execution);
+    view.execution = std::move(row->execution);
     view.payload = queue.payload(tx, id);
     auto results = queue.results(tx, {{id, view.execution.opening}});
     if (!results.empty()) view.result = std::move(results.front());
@@ -420,17 +418,6 @@ Task<HttpResponse> Api::accept_late(Call call) {
     late.by = call.caller.name;
     const auto reply = co_await node_.submit(*id, std::move(late), call.caller.organization_id);
     co_return respond(reply);
-}
-
-namespace {
-/// Runs `read` if the execution is one of the caller's; nullopt otherwise.
-template <class Read>
-auto of_execution(Tx& tx, const ExecutionId& id, const std::string& organization_id, Read read)
-    -> std::optional<decltype(read(tx))> {
-    const auto rows = priority_queue::QueueStore().read(tx, {id});
-    if (rows.empty() || rows.front().execution.lane.organization_id != organization_id) return std::nullopt;
-    return read(tx);
-}
 }
 
 Task<HttpResponse> Api::execution_events(Call call) {

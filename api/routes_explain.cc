@@ -1,10 +1,10 @@
 // Why is it not running? For now, and for a time that has passed.
 #include "api/api.h"
 #include "api/explain_json.h"
+#include "api/own_execution.h"
 #include "api/problem.h"
 #include "api/request_reader.h"
 #include "orchestrator/explain_store.h"
-#include "priority_queue/queue_store.h"
 
 namespace impresario::api {
 
@@ -32,9 +32,9 @@ Found look(Tx& tx, const ExecutionId& id, const std::string& organization, const
         found.situation = store.now(tx, id, organization, catalogue, most_per_turn);
         return found;
     }
-    const auto rows = priority_queue::QueueStore().read(tx, {id});
-    if (rows.empty() || rows.front().execution.lane.organization_id != organization) return found;
-    const auto& [row, now] = rows.front();
+    const auto own = own_execution(tx, id, organization);
+    if (!own) return found;
+    const auto& [row, now] = *own;
     if (*at > now) {
         found.faults.push_back({"at", "lies in the future; it is " + domain::rfc3339(now)});
     } else if (*at < row.created_at) {
@@ -50,7 +50,7 @@ Found look(Tx& tx, const ExecutionId& id, const std::string& organization, const
 /// From the tables, so that every node says the same.
 Task<HttpResponse> Api::explain_execution(Call call) {
     const auto id = ExecutionId::parse(call.path["id"]);
-    if (!id) co_return problem(404, "not-found", "there is no such execution");
+    if (!id) co_return no_such_execution();
     std::vector<FieldFault> faults;
     std::optional<TimePoint> at;
     if (const auto text = call.request.parameter("at")) {
@@ -64,7 +64,7 @@ Task<HttpResponse> Api::explain_execution(Call call) {
          most = hub_.max_batch_size()](Tx& tx) { return look(tx, wanted, organization, *catalogue, at, most); });
     const auto found = co_await std::move(asked_found);
     if (!found.faults.empty()) co_return invalid(found.faults);
-    if (!found.situation) co_return problem(404, "not-found", "there is no such execution");
+    if (!found.situation) co_return no_such_execution();
     co_return json_response(200, explain_json(*found.situation, orchestrator::explain(*found.situation)));
 }
 

@@ -1,13 +1,12 @@
 // What an execution says while it runs: it appends by its callback token, and whoever looks after it reads.
 #include "api/api.h"
+#include "api/own_execution.h"
 #include "api/problem.h"
 #include "api/request_reader.h"
 #include "domain/event.h"
 #include "orchestrator/output_store.h"
 #include "platform/json_text.h"
 #include "platform/json_writer.h"
-#include "priority_queue/queue_store.h"
-#include "webhooks/callback_token.h"
 
 namespace impresario::api {
 
@@ -102,10 +101,8 @@ Task<HttpResponse> Api::append_logs(Call call) {
 
 Task<HttpResponse> Api::append(Call call, ReadEntries read) {
     const auto id = ExecutionId::parse(call.path["id"]);
-    const auto attempt = id ? webhooks::verify_callback_token(node_.keys(), *id, call.request.bearer()) : std::nullopt;
-    if (!attempt)
-        co_return problem(401, "unauthorized",
-                          "unknown execution or wrong token; send the trigger's authentication.token as bearer");
+    const auto attempt = attempt_of(call);
+    if (!attempt) co_return wrong_token();
     if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
     std::vector<FieldFault> faults;
     const auto entries = read(call.request.body, faults);
@@ -150,19 +147,14 @@ Task<HttpResponse> Api::read_said(Call call, std::string_view type, const char* 
     const int limit = page_limit(call.request, 200, 1000, faults);
     const int after = after_seq(call.request, faults);
     if (!faults.empty()) co_return invalid(faults);
-    std::optional<std::vector<orchestrator::OutputEvent>> events;
-    if (id) {
-        auto reading = node_.database().read([execution = *id, organization = call.caller.organization_id,
-                                              type = std::string(type), after, limit](Tx& tx) {
-            std::optional<std::vector<orchestrator::OutputEvent>> found;
-            const auto rows = priority_queue::QueueStore().read(tx, {execution});
-            if (!rows.empty() && rows.front().execution.lane.organization_id == organization)
-                found = OutputStore().read(tx, execution, type, after, limit + 1);
-            return found;
+    if (!id) co_return no_such_execution();
+    auto reading = node_.database().read(
+        [execution = *id, organization = call.caller.organization_id, type = std::string(type), after, limit](Tx& tx) {
+            return of_execution(tx, execution, organization,
+                                [&](Tx& t) { return OutputStore().read(t, execution, type, after, limit + 1); });
         });
-        events = co_await std::move(reading);
-    }
-    if (!events) co_return problem(404, "not-found", "there is no such execution");
+    auto events = co_await std::move(reading);
+    if (!events) co_return no_such_execution();
     const bool more = events->size() > static_cast<std::size_t>(limit);
     if (more) events->pop_back();
     JsonWriter json;

@@ -29,10 +29,6 @@ HttpResponse no_such_schedule() {
     return problem(404, "not-found", "there is no such schedule; GET /v1/schedules lists them");
 }
 
-bool is_paused(const Schedule& schedule, TimePoint now) {
-    return schedule.pause && (!schedule.pause->until || *schedule.pause->until > now);
-}
-
 void write_schedule(JsonWriter& json, const Schedule& schedule, TimePoint now) {
     json.open();
     json.field("name", schedule.name);
@@ -42,7 +38,7 @@ void write_schedule(JsonWriter& json, const Schedule& schedule, TimePoint now) {
     json.field("version", schedule.version)
         .field("updated_at", schedule.updated_at)
         .field("updated_by", schedule.updated_by);
-    if (is_paused(schedule, now)) {
+    if (schedule.paused(now)) {
         JsonWriter paused;
         paused.open();
         paused.field("at", schedule.pause->at).field("by", schedule.pause->by).field("reason", schedule.pause->reason);
@@ -94,7 +90,7 @@ orchestrator::MadeExecution Api::make_execution(const std::string& organization_
     orchestrator::MadeExecution made;
     auto intent = read_single(request, organization_id, *node_.catalogue(), node_.clock().now());
     if (!intent.faults.empty()) {
-        made.fault = intent.faults.front().pointer + " " + intent.faults.front().what;
+        made.fault = intent.faults.front();
         return made;
     }
     take_limit_keys(intent.executions, *node_.catalogue(), *node_.providers());
@@ -153,10 +149,7 @@ Task<HttpResponse> Api::put_schedule(Call call) {
         co_await node_.refresh_catalogue();
         made = make_execution(schedule.organization_id, request);
     }
-    if (!made.execution) {
-        const auto space = made.fault.find(' ');
-        co_return invalid({{made.fault.substr(0, space), made.fault.substr(space + 1)}});
-    }
+    if (!made.execution) co_return invalid({made.fault});
     const auto before = co_await find_schedule(call);
     if (before) {
         schedule.id = before->id;
@@ -178,8 +171,7 @@ Task<HttpResponse> Api::put_schedule(Call call) {
         return ScheduleStore().find(tx, schedule.organization_id, schedule.name);
     });
     const auto stored = co_await std::move(putting);
-    node_.notify_others("catalogue");
-    if (on_schedules) on_schedules();
+    co_await node_.refresh_catalogue();
     JsonWriter json;
     write_schedule(json, stored.value_or(schedule), now);
     co_return json_response(before ? 200 : 201, std::move(json).text());
@@ -190,7 +182,7 @@ Task<HttpResponse> Api::delete_schedule(Call call) {
                                                   Tx& tx) { return ScheduleStore().remove(tx, organization, name); });
     const bool deleted = co_await std::move(deleting);
     if (!deleted) co_return no_such_schedule();
-    if (on_schedules) on_schedules();
+    co_await node_.refresh_catalogue();
     co_return json_response(200, "{\"ok\":true}");
 }
 
@@ -204,7 +196,7 @@ Task<HttpResponse> Api::pause_schedule(Call call) {
                                    pause](Tx& tx) { return ScheduleStore().pause(tx, organization, name, pause); });
     const bool paused = co_await std::move(pausing);
     if (!paused) co_return no_such_schedule();
-    if (on_schedules) on_schedules();
+    co_await node_.refresh_catalogue();
     co_return co_await get_schedule(std::move(call));
 }
 
@@ -215,7 +207,7 @@ Task<HttpResponse> Api::resume_schedule(Call call) {
         node_.database().transact([schedule = *schedule, next = schedules::due_after(*schedule, node_.clock().now())](
                                       Tx& tx) { return ScheduleStore().resume(tx, schedule, next); });
     co_await std::move(resuming);
-    if (on_schedules) on_schedules();
+    co_await node_.refresh_catalogue();
     co_return co_await get_schedule(std::move(call));
 }
 
@@ -303,8 +295,7 @@ Task<HttpResponse> Api::backfill_schedule(Call call) {
         return ScheduleStore().let_wait(tx, id, due, "backfill by " + by);
     });
     const auto waiting = co_await std::move(writing);
-    node_.notify_others("catalogue");
-    if (on_schedules) on_schedules();
+    co_await node_.refresh_catalogue();
     JsonWriter json;
     json.open();
     json.field("due", due.size()).field("waiting", waiting);

@@ -98,13 +98,9 @@ void add_budgets(Commands commands) {
     add("list", "List them, with what is spent and reserved", false, [o] { return list(*o); });
     add("show", "One of them", true, shows("GET", ""));
     add("history", "Its definition at each time, who set it and why", true, shows("GET", "/versions"));
-    takes_definition(
-        add("put", "Make or change one; effective on every node at once", true,
-            [o] {
-                print(Json::parse(Client(o->client).ask_text("PUT", path(*o), json_argument(o->definition))));
-                return static_cast<int>(Exit::ok);
-            }),
-        o->definition);
+    takes_definition(add("put", "Make or change one; effective on every node at once", true,
+                         [o] { return put_definition(o->client, path(*o), o->definition); }),
+                     o->definition);
     takes_definition(add("preview", "What putting it would do to the queue of now", true, [o] { return preview(*o); }),
                      o->definition);
     auto* approve = add("approve", "Go on where it asks somebody", true, [o] {

@@ -55,6 +55,11 @@ void takes_definition(CLI::App* command, std::string& definition) {
     command->add_option("definition", definition, "JSON, @file, or - for standard input")->required();
 }
 
+int put_definition(const ClientOptions& client, const std::string& path, const std::string& definition) {
+    print(nlohmann::json::parse(Client(client).ask_text("PUT", path, json_argument(definition))));
+    return Exit::ok;
+}
+
 namespace {
 
 std::string read_all(const std::string& where) {
@@ -794,15 +799,13 @@ void add_client_commands(Commands commands) {
         });
         auto* p = c->add_subcommand("put", "Register one, or replace its definition");
         p->add_option("name", o->name, "Workflow type")->required();
-        p->add_option("definition", o->definition, "JSON, @file, or - for standard input")->required();
+        takes_definition(p, o->definition);
         o->client.add_to(p);
         p->footer(
             "Example:\n  impresario types put my_flow '{\"endpoints\": [\"https://n8n.example.com/webhook/my-flow\"], "
             "\"max_concurrency\": 5}'");
         act(p, [o] {
-            print(Json::parse(Client(o->client).ask_text(
-                "PUT", "/v1/workflow-types/" + platform::percent_encode(o->name), json_argument(o->definition))));
-            return static_cast<int>(Exit::ok);
+            return put_definition(o->client, "/v1/workflow-types/" + platform::percent_encode(o->name), o->definition);
         });
         auto* d = c->add_subcommand("delete", "Remove one that nothing alive refers to");
         d->add_option("name", o->name, "Workflow type")->required();

@@ -77,13 +77,9 @@ void add_fairness(Commands commands) {
         return add_client_command(*all, chosen, o->client, name, about, std::move(body));
     };
     add("show", "Each one's weight, what is asked to have, what was had in the last minute", [o] { return show(*o); });
-    takes_definition(
-        add("put", "Set the policy; effective on every node at once",
-            [o] {
-                print(Json::parse(Client(o->client).ask_text("PUT", "/v1/fairness", json_argument(o->definition))));
-                return static_cast<int>(Exit::ok);
-            }),
-        o->definition);
+    takes_definition(add("put", "Set the policy; effective on every node at once",
+                         [o] { return put_definition(o->client, "/v1/fairness", o->definition); }),
+                     o->definition);
     takes_definition(add("preview", "What putting it would ask for those who wait now", [o] { return preview(*o); }),
                      o->definition);
     add("history", "The policy at each time, who set it and why", [o] {

@@ -140,13 +140,9 @@ void add_providers(Commands commands) {
     add("list", "List them, with what is used", false, [o] { return list(*o); });
     add("show", "One of them", true, shows(""));
     add("history", "Its limits at each time, who set them and why", true, shows("/versions"));
-    takes_definition(
-        add("put", "Set its limits; effective on every node at once", true,
-            [o] {
-                print(Json::parse(Client(o->client).ask_text("PUT", path(*o), json_argument(o->definition))));
-                return static_cast<int>(Exit::ok);
-            }),
-        o->definition);
+    takes_definition(add("put", "Set its limits; effective on every node at once", true,
+                         [o] { return put_definition(o->client, path(*o), o->definition); }),
+                     o->definition);
     takes_definition(
         add("preview", "What putting them would do to the queue of now", true, [o] { return preview(*o); }),
         o->definition);

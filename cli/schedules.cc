@@ -105,11 +105,7 @@ void add_schedules(Commands commands) {
         return static_cast<int>(Exit::ok);
     });
     takes_definition(
-        add("put", "Make or change one", true,
-            [o] {
-                print(Json::parse(Client(o->client).ask_text("PUT", path(*o), json_argument(o->definition))));
-                return static_cast<int>(Exit::ok);
-            }),
+        add("put", "Make or change one", true, [o] { return put_definition(o->client, path(*o), o->definition); }),
         o->definition);
     auto* preview = add("preview", "When a definition would be due, without making it", true, [o] {
         const auto answer = Client(o->client).ask_text("POST", path(*o, "/preview?limit=" + std::to_string(o->limit)),

@@ -193,7 +193,6 @@ class HubProcess {
             asio::co_spawn(io_, api_.reload_keys(), asio::detached);
             schedules_.reload();
         };
-        api_.on_schedules = [this] { schedules_.reload(); };
         node_.on_outdated = [this](int min_hub) {
             log::error(kOutdated, {{"next", upgrade(min_hub)}});
             begin_to_drain(Exit::outdated);

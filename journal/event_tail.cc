@@ -34,7 +34,7 @@ void EventTail::want() {
     if (std::exchange(wanted_, true)) return;
     // What happened meanwhile is nobody's business here: whoever wants it reads it.
     horizon_ = Horizon{};
-    begun_ = false;
+    begun_at_.reset();
     ready_ = false;
     settled_at_ = steady_clock::now();
     wakeup_.signal();
@@ -79,22 +79,19 @@ Task<void> EventTail::run() {
 
 /// Reads once; true when there is more to read at once.
 Task<bool> EventTail::round() {
-    auto marking = database_.read([horizon = horizon_](Tx& tx) {
-        const StreamStore store;
-        const auto mark = store.mark(tx, horizon);
-        return mark ? *mark : Mark{store.latest(tx), 0};
-    });
+    auto marking = database_.read([known = horizon_.marked()](Tx& tx) { return StreamStore().mark(tx, known); });
     const auto mark = co_await std::move(marking);
     if (!wanted_) co_return false;
     if (mark.number < horizon_.settled()) {
         log::warn("the numbers of events have gone back; streams begin anew",
                   {{"was", horizon_.settled()}, {"is", mark.number}});
         horizon_ = Horizon{};
-        begun_ = ready_ = false;
+        begun_at_.reset();
+        ready_ = false;
         if (on_lost) on_lost();
         co_return false;
     }
-    if (!std::exchange(begun_, true)) begun_at_ = mark.number;
+    if (!begun_at_) begun_at_ = mark.number;
     if (mark.transaction != 0) horizon_.mark(mark);
     const bool behind = !ready_ || looked_ < horizon_.settled();
     if (!horizon_.waits() && !behind) {
@@ -127,7 +124,7 @@ Task<bool> EventTail::round() {
     if (look.settled > horizon_.settled() || !horizon_.waits()) settled_at_ = now;
     horizon_.ended(look.oldest);
     if (!ready_) {
-        if (horizon_.settled() < begun_at_) co_return false;
+        if (horizon_.settled() < *begun_at_) co_return false;
         ready_ = true;
         position_ = look.last;
         looked_ = look.settled;

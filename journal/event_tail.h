@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "journal/horizon.h"
@@ -58,10 +59,9 @@ class EventTail {
     /// The last event that was handed out, and how far there is none after it.
     std::int64_t position_ = 0;
     std::int64_t looked_ = 0;
-    /// What was the latest number when it began to be wanted.
-    std::int64_t begun_at_ = 0;
+    /// What was the latest number when it began to be wanted; nullopt: nobody has asked yet.
+    std::optional<std::int64_t> begun_at_;
     bool wanted_ = false;
-    bool begun_ = false;
     bool ready_ = false;
     bool stopped_ = false;
     bool away_ = false;

@@ -16,10 +16,10 @@ struct Mark {
 /// Pure. Marks come in order.
 class Horizon {
   public:
-    /// Whether this number has not been marked yet.
-    bool is_news(std::int64_t number) const { return number > (marks_.empty() ? settled_ : marks_.back().number); }
+    /// The highest number that has been marked.
+    std::int64_t marked() const { return marks_.empty() ? settled_ : marks_.back().number; }
     void mark(Mark mark) {
-        if (!is_news(mark.number)) return;
+        if (mark.number <= marked()) return;
         // While somebody's transaction does not end, a later mark says as much as all that came after the first ones.
         if (marks_.size() < kMost) {
             marks_.push_back(mark);

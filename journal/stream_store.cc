@@ -14,11 +14,11 @@ std::int64_t StreamStore::latest(Tx& tx) const {
     return RowReader(rows, 0).integer();
 }
 
-std::optional<Mark> StreamStore::mark(Tx& tx, const Horizon& horizon) const {
+Mark StreamStore::mark(Tx& tx, std::int64_t known) const {
     Mark mark;
     // In this order: the number first (migration 28).
     mark.number = latest(tx);
-    if (!horizon.is_news(mark.number)) return std::nullopt;
+    if (mark.number <= known) return mark;
     const auto rows = tx.exec(sql::transaction_number);
     mark.transaction = RowReader(rows, 0).integer();
     return mark;

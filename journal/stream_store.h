@@ -32,9 +32,9 @@ struct NumberedEvent {
 /// Stateless; any thread.
 class StreamStore {
   public:
-    /// Marks the latest number if that is news to this horizon. Its statements may share a transaction, but not that of
-    /// oldest_transaction: it would wait for itself.
-    std::optional<Mark> mark(platform::Tx& tx, const Horizon& horizon) const;
+    /// The latest number, with a transaction's that is higher than those of all who have taken one, if it is beyond
+    /// `known`; else with none (0). Not in the transaction of oldest_transaction: it would wait for itself.
+    Mark mark(platform::Tx& tx, std::int64_t known) const;
     /// The latest number that anybody has taken, committed or not.
     std::int64_t latest(platform::Tx& tx) const;
     /// Every transaction below it has ended.

@@ -110,7 +110,7 @@ Task<void> ScheduleRunner::start_due() {
     std::vector<Schedule> due;
     for (const auto& [id, schedule] : schedules_) {
         if (const auto off = put_off_.find(id); off != put_off_.end() && off->second > now) continue;
-        if (!schedule.enabled || (schedule.pause && (!schedule.pause->until || *schedule.pause->until > now))) continue;
+        if (!schedule.enabled || schedule.paused(now)) continue;
         if (waiting_.contains(id) || (schedule.next_due && schedules::starts_at(schedule, *schedule.next_due) <= now))
             due.push_back(schedule);
     }
@@ -142,10 +142,10 @@ ScheduleRunner::Planned ScheduleRunner::plan(const Schedule& schedule, const sch
         auto made = make_(schedule.organization_id, request_of(schedule, run.due));
         if (!made.execution) {
             run.outcome = RunOutcome::refused;
-            run.detail = made.fault;
+            run.detail = made.fault.pointer + " " + made.fault.what;
             log::warn("what a schedule asks for was refused", {{"schedule", schedule.name},
                                                                {"due_at", domain::rfc3339(run.due)},
-                                                               {"error", made.fault},
+                                                               {"error", run.detail},
                                                                {"next", "see impresario schedules runs"}});
             continue;
         }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "domain/definition_fault.h"
 #include "orchestrator/hub.h"
 #include "orchestrator/node.h"
 #include "priority_queue/queue_store.h"
@@ -19,7 +20,7 @@ namespace impresario::orchestrator {
 /// An execution as a request for one would make it, or why it would be refused.
 struct MadeExecution {
     std::optional<priority_queue::NewExecution> execution;
-    std::string fault;
+    domain::DefinitionFault fault;
 };
 using MakeExecution = std::function<MadeExecution(const std::string& organization_id, const std::string& request)>;
 

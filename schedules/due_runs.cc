@@ -50,13 +50,10 @@ std::optional<RunOutcome> parse_run_outcome(std::string_view text) { return doma
 DueRuns due_runs(const Schedule& schedule, const RunFacts& facts, TimePoint now, std::size_t most) {
     DueRuns done;
     done.next_due = schedule.next_due;
-    if (!schedule.enabled) return done;
-    if (schedule.pause) {
-        const auto& until = schedule.pause->until;
-        if (!until || *until > now) return done;
-        // What was due during the pause is left out.
-        if (done.next_due && *done.next_due < *until) done.next_due = due_after(schedule, *until - domain::Duration{1});
-    }
+    if (!schedule.enabled || schedule.paused(now)) return done;
+    // What was due during a pause is left out.
+    if (schedule.pause && done.next_due && *done.next_due < *schedule.pause->until)
+        done.next_due = due_after(schedule, *schedule.pause->until - domain::Duration{1});
     bool running = facts.running;
     auto left = schedule;
     // What waits has its turn before anything that is due later.

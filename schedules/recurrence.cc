@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string/predicate.hpp>
 #include <charconv>
 
 #include "platform/zone.h"
@@ -28,16 +29,9 @@ struct Field {
     std::size_t name_count = 0;
 };
 
-std::string lower(std::string_view text) {
-    std::string result(text);
-    for (auto& c : result)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return result;
-}
-
 std::optional<int> read_value(std::string_view text, const Field& field) {
     for (std::size_t i = 0; i < field.name_count; ++i)
-        if (lower(text) == field.names[i]) return field.least + static_cast<int>(i);
+        if (boost::iequals(text, field.names[i])) return field.least + static_cast<int>(i);
     int value = -1;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
@@ -91,7 +85,7 @@ std::optional<std::string_view> spelled_out(std::string_view text) {
                                                                                   {"@annually", "0 0 1 1 *"},
                                                                                   {"@quarterly", "0 0 1 */3 *"}}};
     for (const auto& [name, means] : known)
-        if (lower(text) == name) return means;
+        if (boost::iequals(text, name)) return means;
     return std::nullopt;
 }
 
@@ -181,7 +175,7 @@ domain::Result<CalendarRule, domain::Fault> parse_cron(std::string_view text) {
     if (!minutes) return minutes.error();
     const auto hours = read_field(fields[1], {"hour", 0, 23});
     if (!hours) return hours.error();
-    const bool last_day = lower(fields[2]) == "l";
+    const bool last_day = boost::iequals(fields[2], "l");
     const auto days = read_field(last_day ? "1" : fields[2], {"day of month", 1, 31});
     if (!days) return days.error();
     const auto months = read_field(fields[3], {"month", 1, 12, kMonths.data(), kMonths.size()});

@@ -1,6 +1,9 @@
 #include "schedules/schedule.h"
 
+#include <cstring>
+
 #include "domain/name_table.h"
+#include "platform/crypto.h"
 #include "platform/zone.h"
 
 namespace impresario::schedules {
@@ -29,12 +32,10 @@ std::optional<Overlap> parse_overlap(std::string_view text) { return domain::val
 TimePoint starts_at(const Schedule& schedule, TimePoint due) {
     const auto span = static_cast<std::uint64_t>(schedule.jitter.count());
     if (span == 0) return due;
-    // FNV-1a: spread evenly, and the same on every node.
-    std::uint64_t hash = 14695981039346656037ULL;
-    const auto mix = [&](std::uint8_t byte) { hash = (hash ^ byte) * 1099511628211ULL; };
-    for (const auto byte : schedule.id.value) mix(byte);
-    for (auto rest = static_cast<std::uint64_t>(domain::micros(due)); rest != 0; rest >>= 8)
-        mix(static_cast<std::uint8_t>(rest & 0xff));
+    // Spread evenly, and the same on every node.
+    const auto digest = platform::sha256(schedule.id.text() + std::to_string(domain::micros(due)));
+    std::uint64_t hash = 0;
+    std::memcpy(&hash, digest.data(), sizeof hash);
     return due + domain::Duration{static_cast<std::int64_t>(hash % span)};
 }
 

@@ -67,7 +67,9 @@ struct Schedule {
         std::string reason;
         std::optional<domain::TimePoint> until;
     };
+    /// As it was made; when its time is over it stands here all the same.
     std::optional<Pause> pause;
+    bool paused(domain::TimePoint now) const { return pause && (!pause->until || *pause->until > now); }
 
     /// Grows with everything that the scheduler does about it.
     std::int64_t moves = 0;

@@ -177,7 +177,9 @@ domain::Result<Schedule, DefinitionFaults> parse_schedule(std::string_view body)
 }
 
 std::string definition_json(const Schedule& schedule) {
-    const auto seconds = [](domain::Duration length) { return length.count() / 1000000; };
+    const auto seconds = [](domain::Duration length) {
+        return std::chrono::duration_cast<std::chrono::seconds>(length).count();
+    };
     platform::JsonWriter json;
     json.open();
     json.field("workflow_type", schedule.workflow_type);

@@ -148,7 +148,7 @@ std::size_t ScheduleStore::let_wait(Tx& tx, const ScheduleId& id, const std::vec
                                     const std::string& why) const {
     SqlArray times;
     for (const auto at : due) times.add(at);
-    tx.send(sql::announce_schedules);
+    tx.send(sql::announce_schedule, Params().add(id));
     return tx.exec(sql::let_runs_wait, Params().add(id).add(std::move(times)).add(why)).affected();
 }
 

@@ -9,8 +9,6 @@
 namespace impresario::testing {
 namespace {
 
-Behaviour done() { return Behaviour{200, R"({"status":"completed","result_data":1})"}; }
-
 bool granted_as_inserted(const HubFixture& hub, const std::string& id) {
     return hub.database.value("select count(*) = 2 and count(distinct xid) = 1 from events where stream_id = '" + id +
                               "' and type in ('execution.queued', 'execution.dispatched')") == "t";

@@ -125,7 +125,7 @@ TEST(StandardWebhooks, TheNpmConsumerVerifiesOurSignatures) {
 
 TEST(EventSource, TheNpmClientComesBackToWhereItWas) {
     HubFixture hub;
-    Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})"}; });
+    Peer peer([](const Asked&) { return done(); });
     hub.register_type("work", peer.url());
     const auto log = clients() + "/follower-" + std::to_string(hub.hub->port());
     platform::ProcessSettings settings;

@@ -18,8 +18,6 @@ std::string epoch_of(const HubFixture& hub) {
 
 using std::chrono::milliseconds;
 
-Behaviour done() { return Behaviour{200, R"({"status":"completed","result_data":1})"}; }
-
 /// Whether the hub has run whole turns since: what is enqueued now ends.
 bool turns(const HubFixture& hub) { return hub.await_end(hub.enqueue("other"), 10)["status"] == "completed"; }
 

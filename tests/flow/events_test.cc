@@ -15,8 +15,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Behaviour done() { return Behaviour{200, R"({"status":"completed","result_data":1})"}; }
-
 std::vector<std::string> types_of(const std::vector<ReadEvent>& events) {
     std::vector<std::string> types;
     for (const auto& event : events) types.push_back(event.type);

@@ -9,8 +9,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Behaviour done() { return Behaviour{200, R"({"status":"completed","result_data":1})"}; }
-
 struct Scheduling {
     explicit Scheduling(bool holds = false) : peer(holds ? Peer() : Peer([](const Asked&) { return done(); })) {
         hub.register_type("work", peer.url());

@@ -12,8 +12,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-Behaviour done() { return Behaviour{200, R"({"status":"completed","result_data":1})"}; }
-
 double seconds_since(steady_clock::time_point begun) {
     return std::chrono::duration<double>(steady_clock::now() - begun).count();
 }

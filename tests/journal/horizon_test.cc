@@ -9,8 +9,9 @@ TEST(Horizon, NothingIsSettledAtFirst) {
     Horizon horizon;
     EXPECT_EQ(horizon.settled(), 0);
     EXPECT_FALSE(horizon.waits());
-    EXPECT_FALSE(horizon.is_news(0));
-    EXPECT_TRUE(horizon.is_news(1));
+    EXPECT_EQ(horizon.marked(), 0);
+    horizon.mark({0, 5});
+    EXPECT_FALSE(horizon.waits()) << "zero is no event's number";
 }
 
 TEST(Horizon, ANumberIsSettledOnceWhoeverMayHaveTakenItHasEnded) {

@@ -26,8 +26,6 @@ inline Reply call_back(const HubProcess& node, const Asked& asked, const Json& b
                    {{"authorization", "Bearer " + asked.token()}}, body.dump());
 }
 
-inline Behaviour done() { return Behaviour{200, R"({"status":"completed","result_data":1})"}; }
-
 /// Runs work of `type`, which ends by itself, until `count` nodes have had some: the scheduler reads once a second who
 /// is there.
 inline bool nodes_work(const HubFixture& hub, const HubProcess& through, const std::string& type, int count) {
