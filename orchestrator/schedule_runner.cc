@@ -173,7 +173,14 @@ Task<void> ScheduleRunner::advance(Schedule schedule) {
         joined = hub_.join_queue(planned.executions);
     }
     if (joined.full) {
+        const bool before = put_off_.contains(schedule.id);
         put_off_[schedule.id] = now + kFullPause;
+        if (!before)
+            log::warn("a schedule waits until there is room in the queue",
+                      {{"schedule", schedule.name},
+                       {"waiting", joined.full->waiting},
+                       {"limit", joined.full->limit},
+                       {"next", "it starts by itself then; impresario queue shows what holds the others"}});
         co_return;
     }
     put_off_.erase(schedule.id);

@@ -215,6 +215,19 @@ TEST(Schedules, WhatIsAskedWronglyIsNamed) {
     EXPECT_EQ(s.hub.get("/v1/schedules")["schedules"].size(), 0U);
 }
 
+TEST(Schedules, WhereTheQueueIsFullTheyWaitOutsideAndThatIsSaid) {
+    Scheduling s;
+    s.hub.register_type("narrow", s.peer.url(), {{"enabled", false}, {"queue_soft_limit", 1}, {"queue_hard_limit", 1}});
+    s.hub.enqueue("narrow");
+    s.put("outside", {{"interval_seconds", 1}, {"overlap", "allow"}, {"workflow_type", "narrow"}});
+    ASSERT_TRUE(eventually([&] {
+        return s.hub.hub->log().find("a schedule waits until there is room in the queue") != std::string::npos;
+    }));
+    EXPECT_TRUE(s.runs("outside").empty());
+    s.hub.register_type("narrow", s.peer.url(), {{"queue_soft_limit", 1}, {"queue_hard_limit", 1}});
+    EXPECT_TRUE(s.await("outside", "started", 2)) << "one after the other, as there is room";
+}
+
 TEST(Schedules, WhatCannotBeMadeIsRefusedAndSaid) {
     Scheduling s;
     s.hub.register_type("short_lived", s.peer.url());
