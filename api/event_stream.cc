@@ -102,17 +102,7 @@ std::optional<std::int64_t> parse_cursor(const std::optional<ExecutionId>& execu
 
 bool EventFilter::matches(const NumberedEvent& event) const {
     if (!all_organizations && event.organization_id != organization_id) return false;
-    const auto of_topic = [&](const journal::Topic* each) { return each->has(event.kind, event.type); };
-    if (!topics.empty() && std::none_of(topics.begin(), topics.end(), of_topic)) return false;
-    if (!workflow_types.empty() &&
-        std::find(workflow_types.begin(), workflow_types.end(), event.workflow_type) == workflow_types.end())
-        return false;
-    return has_type(event.type);
-}
-
-bool EventFilter::has_type(std::string_view type) const {
-    return types.empty() || std::any_of(types.begin(), types.end(),
-                                        [&](const std::string& each) { return journal::type_matches(each, type); });
+    return choice.matches(event.kind, event.type, event.workflow_type);
 }
 
 EventStreams::EventStreams(platform::asio::any_io_executor executor, platform::Database& database,
@@ -147,7 +137,7 @@ void EventStreams::hand_out(const NumberedEvent& event) {
         std::make_shared<const std::string>(frame(stream_cursor(execution, event.seq), event.type,
                                                   of_execution_text(event.seq, event.type, event.at, event.payload)));
     for (auto* each : found->second)
-        if (each->filter_.has_type(event.type)) each->received(event, text);
+        if (each->filter_.choice.has_type(event.type)) each->received(event, text);
 }
 
 void EventStreams::read_done() {
@@ -299,7 +289,7 @@ Task<std::string> EventStream::replay_execution() {
             break;
         }
         last_ = event.seq;
-        if (!filter_.has_type(event.type)) continue;
+        if (!filter_.choice.has_type(event.type)) continue;
         text += frame(stream_cursor(filter_.execution, event.seq), event.type,
                       of_execution_text(event.seq, event.type, event.at, event.payload));
     }

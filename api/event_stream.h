@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "api/auth.h"
+#include "journal/event_choice.h"
 #include "journal/event_tail.h"
-#include "journal/topic.h"
 #include "platform/body_stream.h"
 #include "platform/http.h"
 
@@ -36,15 +36,9 @@ struct EventFilter {
     bool all_organizations = false;
     /// Of this execution alone.
     std::optional<domain::ExecutionId> execution;
-    /// Of any of these; none: of all.
-    std::vector<const journal::Topic*> topics;
-    /// Of any of these workflow types; none: of all, and of what is of none.
-    std::vector<std::string> workflow_types;
-    /// Matching any of these; none: all.
-    std::vector<std::string> types;
+    journal::EventChoice choice;
 
     bool matches(const journal::NumberedEvent& event) const;
-    bool has_type(std::string_view type) const;
 };
 
 class EventStreams;

@@ -35,23 +35,21 @@ std::vector<std::string> listed(const HttpRequest& request, const char* name, st
     return parts;
 }
 
-void read_topics(const HttpRequest& request, EventFilter& filter, std::vector<FieldFault>& faults) {
+void read_topics(const HttpRequest& request, journal::EventChoice& choice, std::vector<FieldFault>& faults) {
     for (const auto& name : listed(request, "topics", faults)) {
         if (const auto* topic = journal::find_topic(name)) {
-            filter.topics.push_back(topic);
+            choice.topics.push_back(topic);
             continue;
         }
-        std::string known;
-        for (const auto& each : journal::topics()) known += (known.empty() ? "" : ", ") + std::string(each.name);
-        faults.push_back({"topics", "knows no " + name + "; there are " + known});
+        faults.push_back({"topics", "knows no " + name + "; there are " + journal::topic_names()});
     }
 }
 
-void read_types(const HttpRequest& request, EventFilter& filter, std::vector<FieldFault>& faults) {
+void read_types(const HttpRequest& request, journal::EventChoice& choice, std::vector<FieldFault>& faults) {
     for (auto& type : listed(request, "types", faults)) {
         if (const auto fault = journal::pattern_fault(type); !fault.empty())
             faults.push_back({"types", type + " " + std::string(fault)});
-        filter.types.push_back(std::move(type));
+        choice.types.push_back(std::move(type));
     }
 }
 
@@ -80,11 +78,11 @@ bool wants_stream(const HttpRequest& request) {
 
 Task<HttpResponse> Api::open_stream(Call call, EventFilter filter) {
     std::vector<FieldFault> faults;
-    read_types(call.request, filter, faults);
+    read_types(call.request, filter.choice, faults);
     auto after = read_cursor(call.request, filter.execution, faults);
     if (!filter.execution) {
-        read_topics(call.request, filter, faults);
-        filter.workflow_types = listed(call.request, "workflow_types", faults);
+        read_topics(call.request, filter.choice, faults);
+        filter.choice.workflow_types = listed(call.request, "workflow_types", faults);
     }
     if (!faults.empty()) co_return invalid(faults);
     if (!after && filter.execution) after = 0;

@@ -77,9 +77,9 @@ Task<HttpResponse> Api::rotate_signing_secret(Call call) {
     const auto catalogue = node_.catalogue();
     const auto* type = catalogue->find(lane);
     if (!type) co_return problem(404, "not-found", "there is no such workflow type");
-    const domain::Secret fresh("whsec_" + platform::base64(platform::random_bytes(32)));
+    const auto fresh = platform::new_signing_secret();
     std::vector<domain::Secret> secrets{fresh};
-    if (!type->signing.empty()) secrets.push_back(type->signing.front());
+    if (!type->secrets.signing.empty()) secrets.push_back(type->secrets.signing.front());
     auto rotating = node_.database().transact(
         [this, lane, secrets](Tx& tx) { node_.catalogue_store().set_signing(tx, lane, secrets); });
     co_await std::move(rotating);

@@ -196,7 +196,7 @@ class Dev {
     void prepare_keys() {
         kept(dir_ + "/hub.key", [] { return platform::base64(platform::random_bytes(32)); });
         bearer_ = kept(dir_ + "/bearer", [] { return platform::base64url(platform::random_bytes(24)); });
-        signing_ = kept(dir_ + "/signing", [] { return "whsec_" + platform::base64(platform::random_bytes(32)); });
+        signing_ = kept(dir_ + "/signing", [] { return platform::new_signing_secret().reveal(); });
         key_ = api_key("key", "dev", api::Role::admin);
         intelligence_key_ = api_key("intelligence.key", "intelligence_engine", api::Role::viewer);
         hub_url_ = "http://127.0.0.1:" + std::to_string(options_.port);

@@ -4,7 +4,6 @@
 #include "orchestrator/node_events.h"
 #include "platform/callback_json.h"
 #include "platform/log.h"
-#include "platform/signature.h"
 #include "resource_manager/budget_store.h"
 #include "resource_manager/fairness_store.h"
 #include "resource_manager/ledger_store.h"
@@ -302,9 +301,7 @@ std::shared_ptr<const webhooks::Target> Node::target(const domain::Lane& lane,
     auto target = std::make_shared<webhooks::Target>();
     target->endpoint = endpoint;
     target->url = at->url;
-    target->bearer = type->bearer;
-    target->signing = type->signing;
-    target->headers = type->headers;
+    target->secrets = type->secrets;
     target->rules = {type->repeats_safely(endpoint), type->retry_rejected, type->unknown_statuses};
     return target;
 }
@@ -450,15 +447,8 @@ Task<void> Node::tell_peer(PeerCancelled peer) {
     auto url = platform::parse_url(where->url);
     if (!url) co_return;
     const std::string id = peer.attempt.text();
-    const auto timestamp = std::chrono::floor<std::chrono::seconds>(parts_.clock.now().time_since_epoch()).count();
-    platform::Headers headers;
+    auto headers = platform::signed_headers(where->secrets, id, parts_.clock.now(), "");
     headers.emplace_back("impresario-execution-id", peer.execution.text());
-    headers.emplace_back("webhook-id", id);
-    headers.emplace_back("webhook-timestamp", std::to_string(timestamp));
-    if (!where->signing.empty())
-        headers.emplace_back("webhook-signature", platform::sign_all(where->signing, id, timestamp, ""));
-    if (!where->bearer.empty()) headers.emplace_back("authorization", "Bearer " + where->bearer.reveal());
-    for (const auto& [key, value] : where->headers) headers.emplace_back(key, value.reveal());
     auto telling = parts_.client.send("DELETE", *std::move(url), std::move(headers), "", milliseconds{5000});
     co_await std::move(telling);
 }
@@ -482,8 +472,9 @@ Task<void> Node::ask_status_of(ExecutionId execution, domain::AttemptId attempt,
     if (url) {
         platform::Headers headers;
         headers.emplace_back("webhook-id", attempt.text());
-        if (!where->bearer.empty()) headers.emplace_back("authorization", "Bearer " + where->bearer.reveal());
-        for (const auto& [key, value] : where->headers) headers.emplace_back(key, value.reveal());
+        if (!where->secrets.bearer.empty())
+            headers.emplace_back("authorization", "Bearer " + where->secrets.bearer.reveal());
+        for (const auto& [key, value] : where->secrets.headers) headers.emplace_back(key, value.reveal());
         const platform::HttpOutcome outcome = co_await parts_.client.send("GET", *url, std::move(headers), "");
         if (const auto* answer = std::get_if<platform::HttpAnswer>(&outcome); answer && answer->status == 200)
             answered = answer->body;

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "platform/log.h"
+#include "platform/peer_secrets_json.h"
 #include "subworkflows/needs_json.h"
 #include "subworkflows/workflow_type_json.h"
 #include "subworkflows_sql.h"
@@ -98,10 +99,10 @@ Catalogue CatalogueStore::load(Tx& tx) const {
                                       {"next", "give the hub its old key as well, or set the secret again"}});
             return secret;
         };
-        if (auto bearer = open(row.view(), "bearer")) type.bearer = *std::move(bearer);
-        if (const auto headers = open(row.view(), "headers")) type.headers = stored_headers(headers->reveal());
+        if (auto bearer = open(row.view(), "bearer")) type.secrets.bearer = *std::move(bearer);
+        if (const auto headers = open(row.view(), "headers")) type.secrets.headers = platform::stored_headers(headers->reveal());
         for (const auto& sealed : split(row.view()))
-            if (auto secret = open(sealed, "signing")) type.signing.push_back(*std::move(secret));
+            if (auto secret = open(sealed, "signing")) type.secrets.signing.push_back(*std::move(secret));
         type.source = row.text();
         type.version = row.small();
         type.updated_at = row.time();
@@ -161,7 +162,7 @@ bool CatalogueStore::put(Tx& tx, const WorkflowType& type) const {
     SqlArray statuses;
     for (const int status : type.unknown_statuses) statuses.add(status);
     SqlArray signing;
-    for (const auto& secret : type.signing) signing.add(keys_.seal(secret, context_of(lane, "signing")));
+    for (const auto& secret : type.secrets.signing) signing.add(keys_.seal(secret, context_of(lane, "signing")));
     Params params;
     params.add(lane.organization_id)
         .add(lane.workflow_type)
@@ -188,15 +189,15 @@ bool CatalogueStore::put(Tx& tx, const WorkflowType& type) const {
         params.null();
     }
     params.add(call_estimates_json({type.needs, type.from_input}));
-    if (type.bearer.empty()) {
+    if (type.secrets.bearer.empty()) {
         params.null();
     } else {
-        params.add(keys_.seal(type.bearer, context_of(lane, "bearer")));
+        params.add(keys_.seal(type.secrets.bearer, context_of(lane, "bearer")));
     }
-    if (type.headers.empty()) {
+    if (type.secrets.headers.empty()) {
         params.null();
     } else {
-        params.add(keys_.seal(domain::Secret(headers_json(type.headers)), context_of(lane, "headers")));
+        params.add(keys_.seal(domain::Secret(platform::headers_json(type.secrets.headers)), context_of(lane, "headers")));
     }
     params.add(std::move(signing)).add(type.source);
     params.add_or_null(type.cheaper_variant ? cheaper_variant_json(*type.cheaper_variant) : std::string{});

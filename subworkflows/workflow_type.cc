@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "platform/http.h"
-#include "platform/signature.h"
 #include "platform/url.h"
 
 namespace impresario::subworkflows {
@@ -61,40 +59,7 @@ std::vector<DefinitionFault> check(const WorkflowType& type) {
         wrong("/retry_policy/jitter", "must be two shares from 0 to 10, the smaller first");
     for (const auto& step : type.retry.steps)
         if (step.count() < 0) wrong("/retry_policy/steps_seconds", "must not hold a negative wait");
-    if (type.signing.size() > 2) wrong("/signing_secrets", "holds more than two live secrets");
-    for (std::size_t i = 0; i < type.signing.size(); ++i) {
-        const auto key = platform::signing_key(type.signing[i]);
-        if (!key || key->size() < 16 || key->size() > 64)
-            wrong("/signing_secrets/" + std::to_string(i), "must be whsec_ and base64 of 16 to 64 bytes");
-    }
-    static const std::set<std::string> ours{"authorization",
-                                            "content-length",
-                                            "content-type",
-                                            "host",
-                                            "connection",
-                                            "transfer-encoding",
-                                            "webhook-id",
-                                            "webhook-timestamp",
-                                            "webhook-signature",
-                                            "idempotency-key",
-                                            "x-idempotency-key",
-                                            "traceparent",
-                                            "expect",
-                                            "te",
-                                            "upgrade"};
-    for (const auto& [key, value] : type.headers) {
-        std::string lower = key;
-        std::transform(lower.begin(), lower.end(), lower.begin(),
-                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-        const bool token =
-            !key.empty() &&
-            key.find_first_not_of("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") ==
-                std::string::npos;
-        if (!token) wrong("/headers", "'" + key + "' is not a header name");
-        if (ours.contains(lower)) wrong("/headers/" + key, "is a header that the hub sets itself");
-        if (value.reveal().find_first_of("\r\n") != std::string::npos || value.reveal().size() > 4096)
-            wrong("/headers/" + key, "must be one line of at most 4096 bytes");
-    }
+    for (auto& fault : platform::check(type.secrets)) faults.push_back(std::move(fault));
     std::set<std::string> urls;
     for (std::size_t i = 0; i < type.endpoints.size(); ++i) {
         const auto& endpoint = type.endpoints[i];

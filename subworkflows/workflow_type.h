@@ -13,8 +13,8 @@
 #include "domain/lane.h"
 #include "domain/money.h"
 #include "domain/retry.h"
-#include "domain/secret.h"
 #include "domain/time.h"
+#include "platform/peer_secrets.h"
 #include "subworkflows/input_needs.h"
 
 namespace impresario::subworkflows {
@@ -90,12 +90,8 @@ struct WorkflowType {
     /// Who has waited longer since it became due is cancelled; nullopt: what the hub says for all.
     std::optional<domain::Duration> queue_ttl;
 
-    /// Sent as `Authorization: Bearer`; empty: none.
-    domain::Secret bearer;
-    /// whsec_…; two while one is being replaced.
-    std::vector<domain::Secret> signing;
-    /// Static headers; their values may be secret and are treated so.
-    std::vector<std::pair<std::string, domain::Secret>> headers;
+    /// What its endpoints know us by.
+    platform::PeerSecrets secrets;
 
     std::vector<Endpoint> endpoints;
     std::string source = "api";

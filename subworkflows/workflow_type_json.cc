@@ -5,6 +5,7 @@
 
 #include "platform/definition_json.h"
 #include "platform/json_text.h"
+#include "platform/peer_secrets_json.h"
 #include "subworkflows/needs_json.h"
 
 namespace impresario::subworkflows {
@@ -157,9 +158,7 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
     type.retry = *domain::named_retry_policy("master");
     if (existing) {
         type.lane_id = existing->lane_id;
-        type.bearer = existing->bearer;
-        type.signing = existing->signing;
-        type.headers = existing->headers;
+        type.secrets = existing->secrets;
         type.memory_mb = existing->memory_mb;
         type.version = existing->version;
     }
@@ -214,36 +213,7 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
     maybe_whole("queue_hard_limit", type.queue_hard_limit);
     if (const json* ttl = members.find("queue_ttl_seconds"); ttl && !ttl->is_null())
         members.seconds("queue_ttl_seconds", type.queue_ttl.emplace());
-    if (const json* bearer = members.find("bearer")) {
-        if (bearer->is_null()) {
-            type.bearer = {};
-        } else if (bearer->is_string()) {
-            type.bearer = domain::Secret(bearer->get<std::string>());
-            if (bearer->get_ref<const std::string&>().find_first_of("\r\n") != std::string::npos)
-                members.wrong("bearer", "must be one line");
-        } else {
-            members.wrong("bearer", "must be a string, or null for none");
-        }
-    }
-    if (const json* secrets = members.find("signing_secrets")) {
-        type.signing.clear();
-        if (!secrets->is_array() && !secrets->is_null())
-            members.wrong("signing_secrets", "must be an array of whsec_ secrets");
-        if (secrets->is_array())
-            for (const auto& secret : *secrets)
-                type.signing.emplace_back(secret.is_string() ? secret.get<std::string>() : "");
-    }
-    if (const json* headers = members.find("headers")) {
-        type.headers.clear();
-        if (!headers->is_object() && !headers->is_null())
-            members.wrong("headers", "must be an object of header names and values");
-        if (headers->is_object())
-            for (const auto& [key, value] : headers->items()) {
-                if (!value.is_string())
-                    faults.push_back({"/headers/" + platform::pointer_token(key), "must be a string"});
-                type.headers.emplace_back(key, domain::Secret(value.is_string() ? value.get<std::string>() : ""));
-            }
-    }
+    platform::read_peer_secrets(members, type.secrets);
     if (const json* endpoints = members.find("endpoints")) {
         read_endpoints(*endpoints, type, existing, faults);
     } else if (existing) {
@@ -314,8 +284,8 @@ std::string workflow_type_json(const WorkflowType& type) {
                {"queue_hard_limit", nullptr},
                {"queue_ttl_seconds", nullptr},
                {"call_estimates", shown_call_estimates({type.needs, type.from_input})},
-               {"has_bearer", !type.bearer.empty()},
-               {"signing_secret_count", type.signing.size()},
+               {"has_bearer", !type.secrets.bearer.empty()},
+               {"signing_secret_count", type.secrets.signing.size()},
                {"header_names", json::array()},
                {"endpoints", json::array()},
                {"source", type.source},
@@ -329,7 +299,7 @@ std::string workflow_type_json(const WorkflowType& type) {
     if (!type.concurrency_key.empty()) value["concurrency_key"] = type.concurrency_key;
     if (type.cost_estimate) value["cost_estimate_usd"] = domain::decimal(*type.cost_estimate);
     if (type.cheaper_variant) value["cheaper_variant"] = json::parse(cheaper_variant_json(*type.cheaper_variant));
-    for (const auto& [key, secret] : type.headers) value["header_names"].push_back(key);
+    for (const auto& [key, secret] : type.secrets.headers) value["header_names"].push_back(key);
     for (const auto& endpoint : type.endpoints) {
         json each{{"endpoint_id", endpoint.id.text()},
                   {"url", endpoint.url},
@@ -352,21 +322,6 @@ std::string workflow_type_json(const WorkflowType& type) {
         value["endpoints"].push_back(std::move(each));
     }
     return value.dump();
-}
-
-std::string headers_json(const std::vector<std::pair<std::string, domain::Secret>>& headers) {
-    json value = json::array();
-    for (const auto& [key, secret] : headers) value.push_back({key, secret.reveal()});
-    return value.dump();
-}
-
-std::vector<std::pair<std::string, domain::Secret>> stored_headers(std::string_view text) {
-    std::vector<std::pair<std::string, domain::Secret>> headers;
-    const json value = json::parse(text, nullptr, false);
-    if (value.is_array())
-        for (const auto& pair : value)
-            headers.emplace_back(pair[0].get<std::string>(), domain::Secret(pair[1].get<std::string>()));
-    return headers;
 }
 
 std::string cheaper_variant_json(const WorkflowType::CheaperVariant& variant) {

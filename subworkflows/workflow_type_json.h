@@ -26,9 +26,6 @@ std::string retry_policy_json(const domain::RetryPolicy& policy);
 /// From the database; falls back to master where it cannot be read.
 domain::RetryPolicy stored_retry_policy(std::string_view json, int max_retries);
 
-std::string headers_json(const std::vector<std::pair<std::string, domain::Secret>>& headers);
-std::vector<std::pair<std::string, domain::Secret>> stored_headers(std::string_view json);
-
 /// How a cheaper variant is stored.
 std::string cheaper_variant_json(const WorkflowType::CheaperVariant& variant);
 std::optional<WorkflowType::CheaperVariant> stored_cheaper_variant(std::string_view text);

@@ -2,7 +2,6 @@
 
 #include "platform/crypto.h"
 #include "platform/json_text.h"
-#include "platform/signature.h"
 #include "platform/trigger_json.h"
 
 namespace impresario::webhooks {
@@ -35,20 +34,11 @@ platform::Task<Delivered> Dispatcher::deliver(domain::Trigger trigger, domain::A
     const std::string body = platform::trigger_json(trigger);
     const std::string id = attempt.text();
     const auto at = clock_.now();
-    const auto timestamp = std::chrono::floor<std::chrono::seconds>(at.time_since_epoch()).count();
-
-    platform::Headers headers;
+    auto headers = platform::signed_headers(target->secrets, id, at, body);
     headers.emplace_back("content-type", "application/json");
-    headers.emplace_back("user-agent", "Impresario/0.1");
-    if (!target->bearer.empty()) headers.emplace_back("authorization", "Bearer " + target->bearer.reveal());
-    headers.emplace_back("webhook-id", id);
-    headers.emplace_back("webhook-timestamp", std::to_string(timestamp));
-    if (!target->signing.empty())
-        headers.emplace_back("webhook-signature", platform::sign_all(target->signing, id, timestamp, body));
     headers.emplace_back("idempotency-key", id);
     headers.emplace_back("x-idempotency-key", id);
     headers.emplace_back("traceparent", traceparent(trigger.execution_id, attempt));
-    for (const auto& [key, value] : target->headers) headers.emplace_back(key, value.reveal());
 
     Delivered delivered;
     DeliveryRecord& record = delivered.record;
@@ -73,9 +63,8 @@ platform::Task<Delivered> Dispatcher::deliver(domain::Trigger trigger, domain::A
         if (const auto* answer = std::get_if<platform::HttpAnswer>(&http)) {
             record.status = answer->status;
             record.address = answer->address;
-            std::vector<const domain::Secret*> secrets{&target->bearer, &trigger.callback_token};
-            for (const auto& secret : target->signing) secrets.push_back(&secret);
-            for (const auto& [key, secret] : target->headers) secrets.push_back(&secret);
+            auto secrets = target->secrets.all();
+            secrets.push_back(&trigger.callback_token);
             record.answer = loggable_answer(answer->body, secrets);
         } else {
             record.address = std::visit(

@@ -9,6 +9,7 @@
 #include "domain/trigger.h"
 #include "platform/clock.h"
 #include "platform/http_client.h"
+#include "platform/peer_secrets.h"
 #include "webhooks/attempt_store.h"
 #include "webhooks/outcome.h"
 
@@ -18,9 +19,7 @@ namespace impresario::webhooks {
 struct Target {
     domain::EndpointId endpoint;
     std::string url;
-    domain::Secret bearer;
-    std::vector<domain::Secret> signing;
-    std::vector<std::pair<std::string, domain::Secret>> headers;
+    platform::PeerSecrets secrets;
     OutcomeRules rules;
 };
 
