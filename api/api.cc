@@ -94,6 +94,18 @@ void Api::add_routes() {
     route("POST", "/v1/locks/{name}/release", Role::submitter, &Api::release_lock);
     route("POST", "/v1/locks/{name}/break", Role::operator_, &Api::break_lock);
 
+    route("GET", "/v1/subscribers", Role::viewer, &Api::list_subscribers);
+    route("GET", "/v1/subscribers/{name}", Role::viewer, &Api::get_subscriber);
+    route("PUT", "/v1/subscribers/{name}", Role::admin, &Api::put_subscriber);
+    route("DELETE", "/v1/subscribers/{name}", Role::admin, &Api::delete_subscriber);
+    route("POST", "/v1/subscribers/{name}/rotate-signing-secret", Role::admin, &Api::rotate_subscriber_secret);
+    route("POST", "/v1/subscribers/{name}/disable", Role::operator_, &Api::disable_subscriber);
+    route("POST", "/v1/subscribers/{name}/enable", Role::operator_, &Api::enable_subscriber);
+    route("POST", "/v1/subscribers/{name}/replay", Role::operator_, &Api::replay_to_subscriber);
+    route("POST", "/v1/subscribers/{name}/test", Role::operator_, &Api::test_subscriber);
+    route("GET", "/v1/subscribers/{name}/messages", Role::viewer, &Api::subscriber_messages);
+    route("GET", "/v1/subscribers/{name}/deliveries", Role::viewer, &Api::subscriber_deliveries);
+
     route("GET", "/v1/schedules", Role::viewer, &Api::list_schedules);
     route("GET", "/v1/schedules/{name}", Role::viewer, &Api::get_schedule);
     route("PUT", "/v1/schedules/{name}", Role::admin, &Api::put_schedule);

@@ -8,6 +8,7 @@
 #include "api/event_stream.h"
 #include "api/problem.h"
 #include "api/router.h"
+#include "journal/subscriber_store.h"
 #include "orchestrator/hub.h"
 #include "orchestrator/output_store.h"
 #include "orchestrator/schedule_runner.h"
@@ -127,6 +128,20 @@ class Api {
     Task<Response> preview_schedule(Call call);
     Task<Response> runs_of_schedule(Call call);
     Task<Response> backfill_schedule(Call call);
+    // routes_subscribers.cc
+    Task<std::optional<journal::SubscriberStore::Known>> find_subscriber(const Call& call);
+    Task<Response> shown_subscriber(Call call, int status, std::optional<domain::Secret> fresh = std::nullopt);
+    Task<Response> list_subscribers(Call call);
+    Task<Response> get_subscriber(Call call);
+    Task<Response> put_subscriber(Call call);
+    Task<Response> delete_subscriber(Call call);
+    Task<Response> rotate_subscriber_secret(Call call);
+    Task<Response> disable_subscriber(Call call);
+    Task<Response> enable_subscriber(Call call);
+    Task<Response> replay_to_subscriber(Call call);
+    Task<Response> test_subscriber(Call call);
+    Task<Response> subscriber_messages(Call call);
+    Task<Response> subscriber_deliveries(Call call);
     // routes_fairness.cc
     Task<Response> show_fairness(Call call);
     Task<Response> put_fairness(Call call);

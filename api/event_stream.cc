@@ -4,6 +4,7 @@
 #include <charconv>
 #include <limits>
 
+#include "journal/event_json.h"
 #include "journal/event_store.h"
 #include "platform/json_writer.h"
 #include "platform/log.h"
@@ -32,21 +33,6 @@ std::string of_execution_text(int seq, std::string_view type, domain::TimePoint 
     platform::JsonWriter json;
     json.open();
     json.field("seq", seq).field("type", type).field("at", at).raw("payload", payload);
-    json.close();
-    return std::move(json).text();
-}
-
-std::string of_all_text(const NumberedEvent& event) {
-    platform::JsonWriter json;
-    json.open();
-    json.field("kind", event.kind)
-        .field("stream_id", ExecutionId{event.stream}.text())
-        .field("seq", event.seq)
-        .field("organization_id", event.organization_id)
-        .field("workflow_type", event.workflow_type)
-        .field("type", event.type)
-        .field("at", event.at)
-        .raw("payload", event.payload);
     json.close();
     return std::move(json).text();
 }
@@ -126,7 +112,7 @@ void EventStreams::hand_out(const NumberedEvent& event) {
         if (!each->filter_.matches(event)) continue;
         if (!text)
             text = std::make_shared<const std::string>(
-                frame(stream_cursor(std::nullopt, event.number), event.type, of_all_text(event)));
+                frame(stream_cursor(std::nullopt, event.number), event.type, journal::event_json(event)));
         each->received(event, text);
     }
     if (event.kind != "execution" || narrow_.empty()) return;
@@ -340,7 +326,7 @@ Task<std::string> EventStream::replay_all() {
             if (text.size() > kPage) co_return text;
             last_ = event.number;
             if (filter_.matches(event))
-                text += frame(stream_cursor(std::nullopt, event.number), event.type, of_all_text(event));
+                text += frame(stream_cursor(std::nullopt, event.number), event.type, journal::event_json(event));
         }
     }
     if (events.size() < static_cast<std::size_t>(streams_.settings_.page)) {

@@ -175,6 +175,17 @@ int after_seq(const platform::HttpRequest& request, std::vector<FieldFault>& fau
     return after;
 }
 
+std::optional<std::int64_t> number_parameter(const platform::HttpRequest& request, std::string_view name,
+                                             std::vector<FieldFault>& faults) {
+    const auto text = request.parameter(name);
+    if (!text) return std::nullopt;
+    std::int64_t number = -1;
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+    if (error == std::errc{} && end == text->data() + text->size() && number >= 0) return number;
+    faults.push_back({std::string(name), "must be a whole number, as the page before says"});
+    return std::nullopt;
+}
+
 std::optional<domain::TimePoint> time_parameter(const platform::HttpRequest& request, std::string_view name,
                                                 std::vector<FieldFault>& faults) {
     const auto text = request.parameter(name);

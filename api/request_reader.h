@@ -83,6 +83,9 @@ std::optional<Cursor> parse_cursor(std::string_view text);
 int page_limit(const platform::HttpRequest& request, int fallback, int most, std::vector<FieldFault>& faults);
 /// The seq of the event that a page begins after, from ?after=; 0: from the first.
 int after_seq(const platform::HttpRequest& request, std::vector<FieldFault>& faults);
+/// A whole number, of a page before, that this one begins at; nullopt: it is not there.
+std::optional<std::int64_t> number_parameter(const platform::HttpRequest& request, std::string_view name,
+                                             std::vector<FieldFault>& faults);
 std::optional<domain::TimePoint> time_parameter(const platform::HttpRequest& request, std::string_view name,
                                                 std::vector<FieldFault>& faults);
 

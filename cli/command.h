@@ -48,5 +48,6 @@ void add_locks(Commands commands);
 void add_fsck(Commands commands);
 void add_tail(Commands commands);
 void add_schedules(Commands commands);
+void add_subscribers(Commands commands);
 
 }

@@ -233,6 +233,9 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
     std::size_t kibibytes = config.api.events.buffer >> 10;
     read.number("events", "buffer_kib", kibibytes, 64, 65536);
     config.api.events.buffer = kibibytes << 10;
+    int keep_days = 7;
+    read.number("outbox", "keep_days", keep_days, 1, 3660);
+    config.outbox.keep = std::chrono::hours{24} * keep_days;
     config.node.public_url = "http://" + config.http.address + ":" + std::to_string(config.http.port);
     read.text("http", "public_url", config.node.public_url, "IMPRESARIO_PUBLIC_URL");
     while (config.node.public_url.ends_with('/')) config.node.public_url.pop_back();

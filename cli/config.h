@@ -7,6 +7,7 @@
 #include "api/api.h"
 #include "orchestrator/hub.h"
 #include "orchestrator/node.h"
+#include "orchestrator/outbox.h"
 #include "platform/database.h"
 #include "platform/http_client.h"
 #include "platform/http_server.h"
@@ -23,6 +24,7 @@ struct Config {
     platform::HttpClientSettings client;
     orchestrator::NodeSettings node;
     orchestrator::HubSettings hub;
+    orchestrator::OutboxSettings outbox;
     api::ApiSettings api;
     std::vector<domain::Secret> hub_keys;
     platform::log::Level log_level = platform::log::Level::info;

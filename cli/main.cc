@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
     add_fsck(commands);
     add_tail(commands);
     add_schedules(commands);
+    add_subscribers(commands);
     add_bench(commands);
     try {
         app.parse(argc, argv);

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "migrations/migrations.h"
+#include "orchestrator/outbox.h"
 #include "orchestrator/schedule_runner.h"
 #include "platform/listener.h"
 #include "platform/open_files.h"
@@ -22,6 +23,8 @@ using platform::Tx;
 
 namespace {
 
+/// How long a stopping node waits for what it tells subscribers: what is not heard is told again by the next.
+constexpr std::chrono::seconds kOutboxDrain{2};
 constexpr const char* kOutdated = "this hub is too old for the database's schema";
 std::string upgrade(int min_hub) {
     return "upgrade this node: version " + std::to_string(min_hub) + " is needed and this is version " +
@@ -55,6 +58,7 @@ class HubProcess {
                      [this](const std::string& organization_id, const std::string& request) {
                          return api_.make_execution(organization_id, request);
                      }),
+          outbox_(node_, hub_, config_.outbox),
           server_(
               io_.get_executor(), config_.http,
               [this](platform::HttpRequest request) { return api_.handle(std::move(request)); },
@@ -192,6 +196,7 @@ class HubProcess {
         node_.on_keys = [this] {
             asio::co_spawn(io_, api_.reload_keys(), asio::detached);
             schedules_.reload();
+            outbox_.reload();
         };
         node_.on_outdated = [this](int min_hub) {
             log::error(kOutdated, {{"next", upgrade(min_hub)}});
@@ -217,6 +222,9 @@ class HubProcess {
                        [this](const std::exception_ptr& failure) { ended(failure, "streams"); });
         asio::co_spawn(io_, schedules_.run(),
                        [this](const std::exception_ptr& failure) { ended(failure, "schedules"); });
+        asio::co_spawn(io_, outbox_.run(), [this](const std::exception_ptr& failure) { ended(failure, "outbox"); });
+        asio::co_spawn(io_, outbox_.run_tail(),
+                       [this](const std::exception_ptr& failure) { ended(failure, "outbox's tail"); });
         asio::co_spawn(io_, hub_.run(), [this](const std::exception_ptr& failure) { ended(failure, "hub"); });
     }
 
@@ -240,6 +248,7 @@ class HubProcess {
     Task<void> drain() {
         log::info("draining", {{"deliveries", node_.deliveries_under_way()}});
         schedules_.stop();
+        co_await outbox_.stop(kOutboxDrain);
         co_await hub_.stop();
         if (started_) co_await node_.drain();
         server_.stop();
@@ -266,6 +275,7 @@ class HubProcess {
     orchestrator::Hub hub_;
     api::Api api_;
     orchestrator::ScheduleRunner schedules_;
+    orchestrator::Outbox outbox_;
     platform::HttpServer server_;
     std::unique_ptr<platform::Listener> listener_;
     asio::signal_set signals_;

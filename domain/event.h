@@ -38,7 +38,7 @@ inline constexpr std::string_view updated = "execution.updated";
 inline constexpr std::string_view refused = "execution.refused";
 }
 
-/// The vocabulary of a lane's, a budget's and a node's stream.
+/// The vocabulary of a lane's, a budget's, a subscriber's and a node's stream.
 namespace event {
 inline constexpr std::string_view lane_stopped = "lane.stopped";
 inline constexpr std::string_view lane_opened = "lane.opened";
@@ -64,6 +64,13 @@ inline constexpr std::string_view budget_repaired = "budget.repaired";
 inline constexpr std::string_view provider_cooling = "provider.cooling";
 inline constexpr std::string_view provider_answers = "provider.answers";
 inline constexpr std::string_view provider_recovered = "provider.recovered";
+/// Of a subscriber to events: several requests in a row have failed; one has not any more; it is told no more, or
+/// again.
+inline constexpr std::string_view subscriber_changed = "subscriber.changed";
+inline constexpr std::string_view subscriber_failing = "subscriber.failing";
+inline constexpr std::string_view subscriber_recovered = "subscriber.recovered";
+inline constexpr std::string_view subscriber_disabled = "subscriber.disabled";
+inline constexpr std::string_view subscriber_enabled = "subscriber.enabled";
 inline constexpr std::string_view node_leads = "node.leads";
 /// The database or its own memory is short, and less starts at once; it is not any more.
 inline constexpr std::string_view node_pressed = "node.pressed";
@@ -76,7 +83,7 @@ inline constexpr std::string_view node_promise_broken = "node.promise_broken";
 
 /// One line of a stream. `seq` is the number within the stream, from 1, without gaps (P8).
 struct Event {
-    /// "execution", "lane", "budget", "provider", "node": which kind of thing the stream belongs to.
+    /// "execution", "lane", "budget", "provider", "subscriber", "node": which kind of thing the stream belongs to.
     std::string_view kind = "execution";
     std::array<std::uint8_t, 16> stream{};
     int seq = 0;

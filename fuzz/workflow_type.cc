@@ -24,7 +24,7 @@ void workflow_type(std::string_view bytes) {
         sum = sum + need.cost;
     }
     require(sum <= domain::kMostMoney, "the sum of the estimates fits its column");
-    for (const auto& text : {type->concurrency_key, std::string(type->bearer.reveal())})
+    for (const auto& text : {type->concurrency_key, std::string(type->secrets.bearer.reveal())})
         require(platform::storable_text(text) == text, "a text can be stored", text);
 
     const auto shown = subworkflows::workflow_type_json(*type);

@@ -9,6 +9,20 @@ using platform::Params;
 using platform::RowReader;
 using platform::Tx;
 
+NumberedEvent read_numbered_event(RowReader& row) {
+    NumberedEvent event;
+    event.number = row.integer();
+    event.kind = row.text();
+    event.stream = row.id<domain::Id<struct StreamTag>>().value;
+    event.seq = row.small();
+    event.organization_id = row.text();
+    event.workflow_type = row.text();
+    event.type = row.text();
+    event.at = row.time();
+    event.payload = row.text();
+    return event;
+}
+
 std::int64_t StreamStore::latest(Tx& tx) const {
     const auto rows = tx.exec(sql::latest_number);
     return RowReader(rows, 0).integer();
@@ -40,17 +54,7 @@ std::vector<NumberedEvent> StreamStore::between(Tx& tx, std::int64_t after, std:
     events.reserve(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
         RowReader row(rows, i);
-        NumberedEvent event;
-        event.number = row.integer();
-        event.kind = row.text();
-        event.stream = row.id<domain::Id<struct StreamTag>>().value;
-        event.seq = row.small();
-        event.organization_id = row.text();
-        event.workflow_type = row.text();
-        event.type = row.text();
-        event.at = row.time();
-        event.payload = row.text();
-        events.push_back(std::move(event));
+        events.push_back(read_numbered_event(row));
     }
     return events;
 }

@@ -29,6 +29,9 @@ struct NumberedEvent {
     std::string payload;
 };
 
+/// From a row's columns in the order of the members.
+NumberedEvent read_numbered_event(platform::RowReader& row);
+
 /// Stateless; any thread.
 class StreamStore {
   public:

@@ -83,6 +83,7 @@ class Node {
     Operations& operations() { return operations_; }
     const platform::asio::any_io_executor& executor() const { return parts_.executor; }
     platform::Dice& dice() { return parts_.dice; }
+    platform::HttpClient& client() { return parts_.client; }
 
     /// Does what the command says and resumes after the commit. Where another transaction holds the execution it is
     /// tried for a few seconds; then the reply says `held`. Throws DatabaseUnavailable, DatabaseInDoubt.

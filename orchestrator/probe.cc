@@ -204,7 +204,19 @@ struct Probe::Families {
           streams_dropped(BuildCounter()
                               .Name("impresario_event_streams_dropped_total")
                               .Help("Streams of events that were hung up on: their readers were too slow.")
-                              .Register(r)) {}
+                              .Register(r)),
+          outbox_deliveries(BuildCounter()
+                                .Name("impresario_outbox_deliveries_total")
+                                .Help("Requests that tell subscribers of events by what became of them.")
+                                .Register(r)),
+          outbox_lag(BuildGauge()
+                         .Name("impresario_outbox_lag_seconds")
+                         .Help("For how long the oldest event has waited that a subscriber has not taken.")
+                         .Register(r)),
+          outbox_failing(BuildGauge()
+                             .Name("impresario_outbox_failing")
+                             .Help("1 for a subscriber that has taken nothing for several requests.")
+                             .Register(r)) {}
 
     Family<Counter>& enqueued;
     Family<Counter>& ended;
@@ -250,6 +262,11 @@ struct Probe::Families {
     Family<Gauge>& streams;
     Family<Gauge>& stream_lag;
     Family<Counter>& streams_dropped;
+    Family<Counter>& outbox_deliveries;
+    Family<Gauge>& outbox_lag;
+    Family<Gauge>& outbox_failing;
+    /// What was shown last of these two.
+    std::vector<std::pair<Family<Gauge>*, Gauge*>> outbox_shown;
 };
 
 Probe::Probe(platform::Metrics& metrics) : families_(std::make_unique<Families>(metrics.registry())) {}
@@ -394,6 +411,24 @@ void Probe::show_streams(std::size_t open, domain::Duration lag) {
     families_->stream_lag.Add({}).Set(seconds(lag));
     // There from the first scrape.
     families_->streams_dropped.Add({});
+}
+
+void Probe::told(const webhooks::DeliveryOutcome& outcome) {
+    families_->outbox_deliveries.Add({{"outcome", std::string(webhooks::name(outcome))}}).Increment();
+}
+
+void Probe::show_outbox(const std::vector<Backlog>& backlogs) {
+    for (const auto& [family, gauge] : std::exchange(families_->outbox_shown, {})) family->Remove(gauge);
+    const auto set = [&](Family<Gauge>& family, const Labels& labels, double value) {
+        auto& gauge = family.Add(labels);
+        gauge.Set(value);
+        families_->outbox_shown.emplace_back(&family, &gauge);
+    };
+    for (const auto& each : backlogs) {
+        const Labels labels{{"organization_id", each.organization_id}, {"subscriber", each.subscriber}};
+        set(families_->outbox_lag, labels, seconds(each.lag));
+        set(families_->outbox_failing, labels, each.failing ? 1 : 0);
+    }
 }
 
 void Probe::show_batch(int batch) { families_->batch.Add({}).Set(batch); }

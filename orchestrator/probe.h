@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "domain/execution.h"
 #include "domain/lane.h"
@@ -48,6 +49,16 @@ class Probe {
     void stream_dropped();
     /// `lag`: how long events have waited for a transaction that does not end.
     void show_streams(std::size_t open, domain::Duration lag);
+    /// A request that tells a subscriber of an event.
+    void told(const webhooks::DeliveryOutcome& outcome);
+    /// Each subscriber that this node tells, and for how long the oldest event has waited that it has not taken.
+    struct Backlog {
+        std::string organization_id;
+        std::string subscriber;
+        domain::Duration lag{0};
+        bool failing = false;
+    };
+    void show_outbox(const std::vector<Backlog>& backlogs);
     void show_batch(int batch);
     void show_database(int busy, int waiting, int connections, bool reachable);
 

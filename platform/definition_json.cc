@@ -103,6 +103,14 @@ void DefinitionReader::seconds(const char* name, Duration& into) {
     }
 }
 
+void DefinitionReader::time(const char* name, std::optional<domain::TimePoint>& into) {
+    std::string value;
+    text(name, value);
+    if (value.empty()) return;
+    into = domain::parse_time(value);
+    if (!into) wrong(name, "must be a time, as in 2026-11-29T09:00:00Z");
+}
+
 void DefinitionReader::nothing_else() {
     for (const auto& [key, value] : object_.items())
         if (!known_.contains(key))

@@ -41,6 +41,8 @@ class DefinitionReader {
     void large(const char* name, std::int64_t& into);
     void real(const char* name, double& into);
     void seconds(const char* name, domain::Duration& into);
+    /// RFC 3339.
+    void time(const char* name, std::optional<domain::TimePoint>& into);
     /// To be called last: what nobody asked for is a fault.
     void nothing_else();
 

@@ -147,35 +147,55 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         return {};
     }
 
-    Task<std::variant<Kept, NotSent>> connect(const Url& url, steady_clock::time_point deadline) {
-        const auto in_time = [&] { return std::max(deadline - steady_clock::now(), steady_clock::duration{1}); };
-        std::vector<tcp::endpoint> endpoints;
+    using Endpoints = std::vector<tcp::endpoint>;
+
+    static steady_clock::duration in_time(steady_clock::time_point deadline) {
+        return std::max(deadline - steady_clock::now(), steady_clock::duration{1});
+    }
+
+    Task<std::variant<Endpoints, NotSent>> resolve(const Url& url, steady_clock::time_point deadline) {
+        Endpoints endpoints;
         boost::system::error_code literal;
         const auto address = asio::ip::make_address(url.host, literal);
         if (!literal) {
             endpoints.emplace_back(address, url.port);
-        } else {
-            tcp::resolver resolver(executor);
-            asio::steady_timer timer(executor, in_time());
-            timer.async_wait([&resolver](boost::system::error_code e) {
-                if (!e) resolver.cancel();
-            });
-            auto [error, found] = co_await resolver.async_resolve(url.host, std::to_string(url.port),
-                                                                  asio::as_tuple(asio::use_awaitable));
-            timer.cancel();
-            if (error)
-                co_return NotSent{NotSent::Why::resolve,
-                                  "the name " + url.host + " was not resolved: " + error.message(), ""};
-            for (const auto& entry : found) endpoints.push_back(entry.endpoint());
+            co_return endpoints;
         }
+        tcp::resolver resolver(executor);
+        asio::steady_timer timer(executor, in_time(deadline));
+        timer.async_wait([&resolver](boost::system::error_code e) {
+            if (!e) resolver.cancel();
+        });
+        auto [error, found] =
+            co_await resolver.async_resolve(url.host, std::to_string(url.port), asio::as_tuple(asio::use_awaitable));
+        timer.cancel();
+        if (error)
+            co_return NotSent{NotSent::Why::resolve, "the name " + url.host + " was not resolved: " + error.message(),
+                              ""};
+        for (const auto& entry : found) endpoints.push_back(entry.endpoint());
+        co_return endpoints;
+    }
+
+    /// nullopt: it may be connected to.
+    std::optional<NotSent> denied(const tcp::endpoint& endpoint) const {
+        const std::string text = endpoint.address().to_string();
+        if (settings.egress.allows(text)) return std::nullopt;
+        return NotSent{NotSent::Why::denied,
+                       "the egress policy denies " + text + "; allow it with [egress] allow = [\"" + text + "\"]",
+                       text};
+    }
+
+    Task<std::variant<Kept, NotSent>> connect(const Url& url, steady_clock::time_point deadline) {
+        auto resolving = resolve(url, deadline);
+        const auto resolved = co_await std::move(resolving);
+        if (const auto* failure = std::get_if<NotSent>(&resolved)) co_return *failure;
+        const auto& endpoints = std::get<Endpoints>(resolved);
 
         NotSent failure{NotSent::Why::connect, "no address to connect to", ""};
         for (const auto& endpoint : endpoints) {
             const std::string text = endpoint.address().to_string();
-            if (!settings.egress.allows(text)) {
-                failure = NotSent{
-                    NotSent::Why::denied,
-                    "the egress policy denies " + text + "; allow it with [egress] allow = [\"" + text + "\"]", text};
+            if (auto refused = denied(endpoint)) {
+                failure = *std::move(refused);
                 continue;
             }
             std::unique_ptr<Wire> wire;
@@ -185,7 +205,7 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
                 wire = std::make_unique<Plain>(executor);
             }
             auto& lowest = wire->lowest();
-            lowest.expires_after(in_time());
+            lowest.expires_after(in_time(deadline));
             auto connecting = failpoint::call("http.client.connect",
                                               lowest.async_connect(endpoint, asio::as_tuple(asio::use_awaitable)));
             auto [error] = co_await std::move(connecting);
@@ -422,6 +442,20 @@ Task<HttpOutcome> HttpClient::send_before(steady_clock::time_point moment, std::
                                           std::string body) {
     return impl_->send(std::move(method), std::move(url), std::move(headers), std::move(body),
                        impl_->settings.whole_deadline, moment);
+}
+
+Task<std::string> HttpClient::refusal(Url url) {
+    auto resolving = impl_->resolve(url, steady_clock::now() + impl_->settings.connect_deadline);
+    const auto resolved = co_await std::move(resolving);
+    const auto* endpoints = std::get_if<Impl::Endpoints>(&resolved);
+    std::string why;
+    if (!endpoints) co_return why;
+    for (const auto& endpoint : *endpoints) {
+        const auto refused = impl_->denied(endpoint);
+        if (!refused) co_return std::string{};
+        why = refused->detail;
+    }
+    co_return why;
 }
 
 Task<HttpOutcome> HttpClient::follow(Url url, Headers headers, std::chrono::milliseconds silence, TakePiece take) {

@@ -83,6 +83,9 @@ class HttpClient {
     /// answer's body is empty but for a status that is not 2xx.
     Task<HttpOutcome> follow(Url url, Headers headers, std::chrono::milliseconds silence, TakePiece take);
 
+    /// Why nothing would be sent there, as its name resolves now; empty: it would, or the name is not known (yet).
+    Task<std::string> refusal(Url url);
+
     /// Closes idle connections and lets none be kept.
     void stop();
 

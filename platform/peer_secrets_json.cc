@@ -62,7 +62,8 @@ std::vector<std::pair<std::string, domain::Secret>> stored_headers(std::string_v
 }
 
 domain::Secret peer_secrets_json(const PeerSecrets& secrets) {
-    json value{{"bearer", secrets.bearer.reveal()}, {"signing", json::array()}, {"headers", headers_tree(secrets.headers)}};
+    json value{
+        {"bearer", secrets.bearer.reveal()}, {"signing", json::array()}, {"headers", headers_tree(secrets.headers)}};
     for (const auto& secret : secrets.signing) value["signing"].push_back(secret.reveal());
     return domain::Secret(value.dump());
 }

@@ -9,8 +9,8 @@
 
 namespace impresario::platform {
 
-/// Reads `bearer`, `signing_secrets` and `headers`. What is absent stays as it is: secrets are never shown, so nobody can
-/// send them back; null removes them.
+/// Reads `bearer`, `signing_secrets` and `headers`. What is absent stays as it is: secrets are never shown, so nobody
+/// can send them back; null removes them.
 void read_peer_secrets(DefinitionReader& members, PeerSecrets& into);
 
 /// In the clear: to be sealed before it is stored.

@@ -85,14 +85,6 @@ CalendarRule read_calendar(const Tree& value, DefinitionFaults& faults) {
     return rule;
 }
 
-void read_time(DefinitionReader& members, const char* member, std::optional<domain::TimePoint>& into) {
-    std::string text;
-    members.text(member, text);
-    if (text.empty()) return;
-    into = domain::parse_time(text);
-    if (!into) members.wrong(member, "must be a time, as in 2026-11-29T09:00:00Z");
-}
-
 /// Exactly one of the three.
 void read_recurrence(DefinitionReader& members, Schedule& schedule, DefinitionFaults& faults) {
     const int ways =
@@ -109,7 +101,7 @@ void read_recurrence(DefinitionReader& members, Schedule& schedule, DefinitionFa
     }
     if (const Tree* calendar = members.find("calendar")) recurrence.calendar = read_calendar(*calendar, faults);
     members.seconds("interval_seconds", recurrence.interval);
-    read_time(members, "anchor", recurrence.anchor);
+    members.time("anchor", recurrence.anchor);
     if (members.has("anchor") && !members.has("interval_seconds")) members.wrong("anchor", "is for interval_seconds");
     // What is wrong about it has been said.
     if (!recurrence.calendar && !members.has("interval_seconds")) recurrence.interval = std::chrono::hours{1};
@@ -161,8 +153,8 @@ domain::Result<Schedule, DefinitionFaults> parse_schedule(std::string_view body)
         if (known) schedule.overlap = *known;
         if (!known) members.wrong("overlap", "must be skip, buffer_one, buffer_all, cancel_running or allow");
     }
-    read_time(members, "begins_at", schedule.begins_at);
-    read_time(members, "ends_at", schedule.ends_at);
+    members.time("begins_at", schedule.begins_at);
+    members.time("ends_at", schedule.ends_at);
     if (members.has("most_runs")) {
         std::int64_t most = 0;
         members.large("most_runs", most);

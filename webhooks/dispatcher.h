@@ -42,8 +42,4 @@ class Dispatcher {
     platform::Clock& clock_;
 };
 
-/// The first `bytes` of an answer, storable, without the secrets that a careless peer may have echoed.
-std::string loggable_answer(std::string_view body, const std::vector<const domain::Secret*>& secrets,
-                            std::size_t bytes = 4096);
-
 }

@@ -91,6 +91,9 @@ Behaviour answer(const Asked& asked) {
     const Json metrics{{"cost_usd", 0.002}, {"api_calls", 3}};
     const Json completed{{"status", "completed"}, {"result_data", 1}, {"metrics", metrics}};
     if (asked.path == "/whole") return Behaviour{200, completed.dump()};
+    if (asked.path == "/heard") return Behaviour{200, "{}"};
+    // Hears all but one kind of event.
+    if (asked.path == "/deaf") return Behaviour{asked.json.value("type", "") == "execution.queued" ? 422 : 200, "{}"};
     if (asked.path == "/closed") return Behaviour{403, "{}"};
     if (asked.path == "/busy" && comes_first(asked.execution_id())) return Behaviour{429, "{}", {{"retry-after", "1"}}};
     if (asked.path == "/late") {
@@ -127,6 +130,17 @@ void tour(Hubs& hubs, const Peer& peer) {
         definition.update(more);
         hubs.ask("PUT", "/v1/workflow-types/" + name, definition);
     };
+    // Told of everything from the first execution on.
+    hubs.ask(
+        "PUT", "/v1/subscribers/ear",
+        {{"url", peer.url("/heard")}, {"topics", {"executions"}}, {"backoff_seconds", 1}, {"backoff_max_seconds", 1}});
+    hubs.ask("PUT", "/v1/subscribers/deaf",
+             {{"url", peer.url("/deaf")},
+              {"attempts", 1},
+              {"backoff_seconds", 1},
+              {"backoff_max_seconds", 1},
+              {"batch_size", 5}});
+    hubs.ask("PUT", "/v1/subscribers/quiet", {{"url", peer.url("/heard")}, {"types", {"provider.recovered"}}});
     const Json limits{{"limits", {{{"name", "rate"}, {"of", "requests"}, {"limit", 100}, {"per", "second"}}}}};
     hubs.ask("PUT", "/v1/providers/metered", limits);
     hubs.ask("PUT", "/v1/providers/unused", limits);
@@ -261,6 +275,18 @@ void tour(Hubs& hubs, const Peer& peer) {
     hubs.ask("PUT", "/v1/schedules/unused", {{"workflow_type", "whole"}, {"cron", "@yearly"}});
     hubs.ask("DELETE", "/v1/schedules/unused");
     hubs.ask("GET", "/v1/fairness/versions");
+    for (const auto* what : {"/disable", "/enable", "/rotate-signing-secret", "/test"})
+        hubs.ask("POST", std::string("/v1/subscribers/quiet") + what, Json::object());
+    hubs.ask("DELETE", "/v1/subscribers/quiet");
+    hubs.ask("POST", "/v1/subscribers/deaf/replay", {{"failed", true}});
+    hubs.ask("POST", "/v1/subscribers/deaf/replay", {{"event", "evt_" + dying + "_1"}});
+    hubs.ask("POST", "/v1/subscribers/deaf/replay", {{"since", "2026-01-01T00:00:00Z"}});
+    for (int i = 0; i < 100 && hubs.sql("select count(*) from outbox_replays") != "0"; ++i) {
+        hubs.supervise();
+        std::this_thread::sleep_for(milliseconds{100});
+    }
+    for (const auto* what : {"", "/deaf", "/deaf/messages?state=failed", "/deaf/deliveries"})
+        hubs.ask("GET", std::string("/v1/subscribers") + what);
     enqueue_alone(hubs, "whole");
     // What SQL says was spent waits for the scheduler.
     hubs.sql("select record_resource_usage('" + first + "', 'api_call', 'metered', 1, 0.5)");

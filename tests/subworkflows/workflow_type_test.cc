@@ -24,7 +24,7 @@ TEST(WorkflowType, ReadsAWholeDefinition) {
     EXPECT_EQ(type->retry.base, std::chrono::milliseconds{1500});
     EXPECT_EQ(type->cost_estimate->value, 100000);
     EXPECT_EQ(type->needs[0].cost.value, 1);
-    EXPECT_EQ(type->headers[0].second.reveal(), "seo");
+    EXPECT_EQ(type->secrets.headers[0].second.reveal(), "seo");
 }
 
 TEST(WorkflowType, RepeatsSafelyOnlyWhereTheNextDeliveryComesToTheSameDeduplicator) {
@@ -54,10 +54,10 @@ TEST(WorkflowType, NeverShowsASecretAndKeepsThoseThatAreNotSent) {
     // What GET shows can be sent back with PUT.
     const auto again = parse_workflow_type(shown, kLane, &*first);
     ASSERT_TRUE(again) << again.error().front().pointer << " " << again.error().front().what;
-    EXPECT_EQ(again->bearer.reveal(), "b3arer");
-    EXPECT_EQ(again->signing.size(), 1U);
-    EXPECT_EQ(again->headers.size(), 1U);
-    EXPECT_TRUE(parse_workflow_type(R"({"bearer":null})", kLane, &*first)->bearer.empty());
+    EXPECT_EQ(again->secrets.bearer.reveal(), "b3arer");
+    EXPECT_EQ(again->secrets.signing.size(), 1U);
+    EXPECT_EQ(again->secrets.headers.size(), 1U);
+    EXPECT_TRUE(parse_workflow_type(R"({"bearer":null})", kLane, &*first)->secrets.bearer.empty());
 }
 
 TEST(WorkflowType, ListsEveryFaultByPointer) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "webhooks/dispatcher.h"
+#include "webhooks/signed_post.h"
 
 namespace impresario::webhooks {
 namespace {

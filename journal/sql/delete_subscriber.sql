@@ -1,0 +1,1 @@
+delete from subscribers where organization_id = $1 and name = $2

@@ -1,0 +1,1 @@
+delete from outbox_replays where replay_id = $1

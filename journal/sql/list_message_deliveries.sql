@@ -1,0 +1,6 @@
+-- plan: for its parameters
+select d.delivery_id, e.stream_id, e.seq, e.type, d.event_id, d.number, d.at, d.duration_us, d.url, d.address, d.status,
+       d.outcome, d.error, d.answer
+from outbox_deliveries d left join events e using (event_id)
+where d.subscriber_id = $1 and ($2::bigint is null or d.delivery_id < $2)
+order by d.delivery_id desc limit $3

@@ -1,0 +1,1 @@
+update subscriber_states set position = $2 where subscriber_id = $1

@@ -1,0 +1,1 @@
+update outbox_messages set state = 'pending' where state = 'in_flight'

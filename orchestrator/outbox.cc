@@ -1,0 +1,496 @@
+#include "orchestrator/outbox.h"
+
+#include <algorithm>
+
+#include "journal/event_json.h"
+#include "orchestrator/outbox_policy.h"
+#include "orchestrator/subscriber_events.h"
+#include "platform/json_writer.h"
+#include "platform/log.h"
+
+namespace impresario::orchestrator {
+
+namespace log = platform::log;
+namespace asio = platform::asio;
+using domain::TimePoint;
+using journal::Message;
+using journal::MessageResult;
+using journal::MessageState;
+using journal::NumberedEvent;
+using journal::OutboxStore;
+using journal::Subscriber;
+using platform::Task;
+using platform::Tx;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+namespace {
+/// Without having been told that anything has changed, all of them are read this often.
+constexpr seconds kReload{10};
+constexpr milliseconds kTroublePause{500};
+/// How often is looked at how far they are behind, how far they have come is written down where nothing is theirs, and
+/// what has ended is forgotten.
+constexpr seconds kLook{2};
+constexpr seconds kMoveOn{2};
+constexpr seconds kForget{60};
+/// What has become of a batch is written down at least this often.
+constexpr seconds kRecord{1};
+}
+
+webhooks::SignedPost post_of(const std::shared_ptr<const Subscriber>& subscriber, const NumberedEvent& event) {
+    platform::JsonWriter body;
+    body.open();
+    body.field("type", event.type).field("timestamp", event.at).raw("data", journal::event_json(event));
+    body.close();
+    webhooks::SignedPost post;
+    post.url = subscriber->url;
+    post.secrets = std::shared_ptr<const platform::PeerSecrets>(subscriber, &subscriber->secrets);
+    post.id = journal::event_key(event);
+    post.body = std::move(body).text();
+    post.deadline = std::chrono::duration_cast<milliseconds>(subscriber->timeout);
+    return post;
+}
+
+Outbox::Outbox(Node& node, Hub& hub, OutboxSettings settings)
+    : node_(node),
+      hub_(hub),
+      settings_(settings),
+      subscribers_(node.keys()),
+      tail_(node.executor(), node.database(), {}),
+      wakeup_(node.executor()) {
+    tail_.on_event = [this](const NumberedEvent& event) { hear(event); };
+    tail_.on_moved = [this] { heard(); };
+    tail_.on_lost = [this] {
+        for (const auto& [id, line] : lines_) line->behind = true;
+    };
+}
+
+void Outbox::spawn(Task<void> task, const char* what) {
+    asio::co_spawn(node_.executor(), std::move(task), [what](const std::exception_ptr& failure) {
+        if (!failure) return;
+        try {
+            std::rethrow_exception(failure);
+        } catch (const std::exception& e) {
+            log::error("a task of the outbox ended", {{"what", what}, {"error", e.what()}});
+        }
+    });
+}
+
+Task<void> Outbox::stop(steady_clock::duration longest) {
+    stopped_ = true;
+    tail_.stop();
+    wakeup_.signal();
+    for (const auto& [id, line] : lines_) line->wakeup.signal();
+    const auto until = steady_clock::now() + longest;
+    while (hands_ > 0 && steady_clock::now() < until) co_await platform::pause_for(milliseconds{20});
+}
+
+void Outbox::close_all() {
+    for (const auto& [id, line] : lines_) {
+        line->open = false;
+        line->wakeup.signal();
+    }
+    lines_.clear();
+    tail_.rest();
+    node_.probe().show_outbox({});
+}
+
+Task<void> Outbox::run() {
+    while (!stopped_) {
+        if (!hub_.leads()) {
+            if (epoch_) close_all();
+            epoch_.reset();
+            loaded_ = false;
+            co_await wakeup_.wait(seconds{1});
+            continue;
+        }
+        std::string trouble;
+        try {
+            if (epoch_ != hub_.epoch()) co_await begin_to_lead();
+            if (!loaded_ || steady_clock::now() - loaded_at_ > kReload) co_await load();
+            co_await housekeeping();
+            troubled_ = false;
+        } catch (const std::exception& e) {
+            trouble = e.what();
+        }
+        if (!trouble.empty()) {
+            loaded_ = false;
+            if (!std::exchange(troubled_, true))
+                log::warn("subscribers have to wait", {{"error", trouble}, {"next", "trying again"}});
+            co_await platform::pause_for(kTroublePause);
+            continue;
+        }
+        if (loaded_) co_await wakeup_.wait(seconds{1});
+    }
+}
+
+/// What the one before had in flight may have arrived, or not: it is sent again.
+Task<void> Outbox::begin_to_lead() {
+    close_all();
+    const auto epoch = hub_.epoch();
+    auto taking = node_.database().transact([this, epoch](Tx& tx) {
+        SchedulerStore().fence(tx, epoch, node_.id());
+        OutboxStore().take_over(tx);
+    });
+    co_await std::move(taking);
+    epoch_ = epoch;
+    loaded_ = false;
+}
+
+Task<void> Outbox::load() {
+    // Who asks for another reading meanwhile gets it.
+    loaded_ = true;
+    loaded_at_ = steady_clock::now();
+    auto reading = node_.database().read([this](Tx& tx) { return subscribers_.list(tx, ""); });
+    auto all = co_await std::move(reading);
+    std::erase_if(all, [](const auto& known) { return known.subscriber.disabled.has_value(); });
+    std::set<journal::SubscriberId> wanted;
+    for (const auto& known : all) wanted.insert(known.subscriber.id);
+    std::erase_if(lines_, [&](const auto& each) {
+        if (wanted.contains(each.first)) return false;
+        each.second->open = false;
+        each.second->wakeup.signal();
+        return true;
+    });
+    for (auto& known : all) {
+        auto& line = lines_[known.subscriber.id];
+        const bool fresh = !line;
+        if (fresh) {
+            line = std::make_shared<Line>(node_.executor(), *epoch_);
+            // Another line of it may have taken something up.
+            line->doubtful = true;
+        }
+        // As it was written down last; somebody may have forgotten its failures.
+        if (line->hands == 0 && !line->claiming) line->state = std::move(known.state);
+        if (fresh || line->subscriber->version != known.subscriber.version) {
+            line->behind = true;
+            line->nothing_until = 0;
+        }
+        // There may be something to tell once more.
+        line->behind = true;
+        line->subscriber = std::make_shared<const Subscriber>(std::move(known.subscriber));
+        if (fresh) spawn(serve(line), "tell a subscriber");
+        line->wakeup.signal();
+    }
+    if (lines_.empty()) {
+        tail_.rest();
+    } else {
+        tail_.want();
+    }
+}
+
+void Outbox::hear(const NumberedEvent& event) {
+    for (const auto& [id, line] : lines_) {
+        if (line->behind || line->claiming) continue;
+        const auto& subscriber = *line->subscriber;
+        const bool its = (subscriber.all_organizations() || subscriber.organization_id == event.organization_id) &&
+                         subscriber.choice.matches(event.kind, event.type, event.workflow_type);
+        if (its) {
+            line->behind = true;
+            line->wakeup.signal();
+        } else {
+            line->nothing_until = event.number;
+        }
+    }
+}
+
+void Outbox::heard() {
+    for (const auto& [id, line] : lines_) {
+        if (line->behind) {
+            line->wakeup.signal();
+        } else if (!line->claiming) {
+            line->nothing_until = std::max(line->nothing_until, tail_.position());
+        }
+    }
+}
+
+steady_clock::duration Outbox::idle_for(const Line& line) const {
+    domain::Duration longest = kReload;
+    const auto now = node_.clock().now();
+    const auto until = [&](const std::optional<TimePoint>& at) {
+        if (at && *at > now) longest = std::min(longest, *at - now);
+    };
+    until(line.state.not_before);
+    until(line.next_due);
+    return longest + milliseconds{1};
+}
+
+/// Takes up what there is of a subscriber's, a batch at a time.
+Task<void> Outbox::serve(LinePtr line) {
+    while (leading(*line)) {
+        const auto now = node_.clock().now();
+        const bool failing = line->state.failures >= journal::kFailing;
+        const int most = line->subscriber->ordered || failing ? 1 : line->subscriber->workers;
+        const bool held = line->state.not_before && *line->state.not_before > now;
+        const bool due = line->next_due && *line->next_due <= now;
+        if (line->doubtful && line->hands == 0) {
+            co_await take_back(line);
+        } else if (!line->doubtful && !held && line->hands < most &&
+                   (due || (line->behind && tail_.ready() && !line->full))) {
+            co_await take_up(line);
+        } else {
+            co_await line->wakeup.wait(idle_for(*line));
+        }
+    }
+}
+
+Task<void> Outbox::take_up(LinePtr line) {
+    journal::ClaimRequest request;
+    const bool failing = line->state.failures >= journal::kFailing;
+    request.most = failing ? 1 : line->subscriber->batch;
+    request.last = tail_.ready() ? tail_.position() : 0;
+    request.nothing_until = line->nothing_until;
+    ++line->turn;
+    request.replays_first = line->turn % 2 == 0;
+    request.new_first = failing && line->turn % 4 < 2;
+    line->claiming = true;
+    journal::Claim claim;
+    std::string trouble;
+    try {
+        auto claiming = node_.database().transact(
+            [this, line, epoch = line->epoch, subscriber = line->subscriber, request](Tx& tx) {
+                SchedulerStore().fence(tx, epoch, node_.id());
+                return OutboxStore().claim(tx, *subscriber, request);
+            });
+        claim = co_await std::move(claiming);
+    } catch (const std::exception& e) {
+        trouble = e.what();
+    }
+    line->claiming = false;
+    if (!trouble.empty()) {
+        log::debug("a subscriber's events have to wait", {{"subscriber", line->subscriber->name}, {"error", trouble}});
+        line->doubtful = true;
+        line->behind = true;
+        line->nothing_until = 0;
+        co_await platform::pause_for(kTroublePause);
+        co_return;
+    }
+    // What its requests have brought since is newer than what was read.
+    const auto position = claim.state.position;
+    if (line->hands == 0) line->state = std::move(claim.state);
+    line->state.position = position;
+    line->full = claim.full;
+    line->next_due = claim.next_due;
+    line->behind = claim.more || !tail_.ready() || tail_.position() > request.last;
+    line->nothing_until = line->behind ? 0 : request.last;
+    if (claim.messages.empty()) co_return;
+    ++line->hands;
+    ++hands_;
+    spawn(deliver(line, std::move(claim.messages)), "tell a subscriber of a batch");
+}
+
+/// Nothing of its is under way here: what the table calls so was committed in doubt.
+Task<void> Outbox::take_back(LinePtr line) {
+    bool done = false;
+    try {
+        auto taking = node_.database().transact([this, id = line->subscriber->id, epoch = line->epoch](Tx& tx) {
+            SchedulerStore().fence(tx, epoch, node_.id());
+            OutboxStore().take_back(tx, id);
+        });
+        co_await std::move(taking);
+        done = true;
+    } catch (const std::exception& e) {
+        log::debug("a subscriber's events have to wait", {{"subscriber", line->subscriber->name}, {"error", e.what()}});
+    }
+    if (done) {
+        line->doubtful = false;
+        line->next_due = node_.clock().now();
+    } else {
+        co_await platform::pause_for(kTroublePause);
+    }
+}
+
+/// What an answer means for the message, and for what is sent after it.
+MessageResult Outbox::settle(Line& line, const Message& message, const webhooks::Posted& posted, Report& report) {
+    const auto& subscriber = *line.subscriber;
+    const auto verdict =
+        after_delivery(subscriber, line.state, message.tries, posted.outcome, node_.clock().now(), node_.dice().unit());
+    const auto position = line.state.position;
+    line.state = verdict.state;
+    line.state.position = position;
+    node_.probe().told(posted.outcome);
+
+    MessageResult result{message.event.number, verdict.message, verdict.tries, verdict.due, {}, {}};
+    if (verdict.message != MessageState::published) result.error = std::string(reason(posted.outcome));
+    journal::MessageDelivery delivery;
+    delivery.event = message.event.number;
+    delivery.number = verdict.tries.deliveries;
+    delivery.at = posted.at;
+    delivery.duration = posted.duration;
+    delivery.url = subscriber.url;
+    delivery.address = posted.address;
+    delivery.status = posted.status;
+    delivery.outcome = std::string(name(posted.outcome));
+    delivery.error = std::string(reason(posted.outcome));
+    delivery.answer = posted.answer;
+    result.delivery = std::move(delivery);
+
+    namespace event = domain::event;
+    if (verdict.message == MessageState::failed)
+        log::warn("an event was given up",
+                  {{"subscriber", subscriber.name},
+                   {"event", journal::event_key(message.event)},
+                   {"error", result.error},
+                   {"next", "impresario subscribers replay " + subscriber.name + " --failed"}});
+    if (verdict.began_to_fail) {
+        report.events.emplace_back(event::subscriber_failing, line.state.last_error);
+        log::warn("a subscriber takes no events", {{"subscriber", subscriber.name},
+                                                   {"error", line.state.last_error},
+                                                   {"next", "nothing is lost; it is tried again and again"}});
+    }
+    if (verdict.recovered) {
+        report.events.emplace_back(event::subscriber_recovered, "");
+        log::info("a subscriber takes events again", {{"subscriber", subscriber.name}});
+    }
+    if (verdict.disable && !report.disable) {
+        report.disable = true;
+        report.events.emplace_back(event::subscriber_disabled, line.state.last_error);
+        log::error("a subscriber has taken nothing for too long and is told no more",
+                   {{"subscriber", subscriber.name},
+                    {"error", line.state.last_error},
+                    {"next", "mend it, then: impresario subscribers enable " + subscriber.name}});
+    }
+    return result;
+}
+
+/// One after the other. Where the subscriber is held meanwhile, the rest waits for its turn.
+Task<void> Outbox::deliver(LinePtr line, std::vector<Message> messages) {
+    Report report;
+    auto recorded = steady_clock::now();
+    bool held = false;
+    for (const auto& message : messages) {
+        const auto& until = line->state.not_before;
+        held = held || report.disable || !leading(*line) || (until && *until > node_.clock().now());
+        if (held) {
+            report.results.push_back({message.event.number, MessageState::pending, message.tries, {}, {}, {}});
+            continue;
+        }
+        auto posting = webhooks::post_signed(node_.client(), node_.clock(), post_of(line->subscriber, message.event));
+        const auto posted = co_await std::move(posting);
+        auto result = settle(*line, message, posted, report);
+        // In order, what comes after it has to wait for it.
+        held = line->subscriber->ordered && result.state == MessageState::pending;
+        report.results.push_back(std::move(result));
+        // What the peer has been told, and whom else that stops, is written down before it is long ago.
+        if (steady_clock::now() - recorded < kRecord || &message == &messages.back()) continue;
+        auto recording = record(line, std::exchange(report, Report{}));
+        held = !co_await std::move(recording) || held;
+        recorded = steady_clock::now();
+    }
+    auto recording = record(line, std::move(report));
+    const bool done = co_await std::move(recording);
+    if (!done) line->doubtful = true;
+    line->full = false;
+    --line->hands;
+    --hands_;
+    line->wakeup.signal();
+}
+
+/// Said until the database has it, as long as this node leads. False: what was sent is sent again by who leads next.
+Task<bool> Outbox::record(LinePtr line, Report report) {
+    if (report.results.empty()) co_return true;
+    const auto subscriber = line->subscriber;
+    for (auto wait = milliseconds{100};; wait = std::min(wait * 2, milliseconds{2000})) {
+        std::string trouble;
+        bool fenced = false;
+        try {
+            auto writing = node_.database().transact(
+                [this, line, epoch = line->epoch, subscriber, report, state = line->state, open = line->open](Tx& tx) {
+                    SchedulerStore().fence(tx, epoch, node_.id());
+                    const OutboxStore store;
+                    const auto locked = store.lock_state(tx, subscriber->id);
+                    if (!locked) return;
+                    // Somebody may have switched it off, and on again, since this batch was taken up.
+                    store.record(tx, subscriber->id, report.results, open ? state : *locked);
+                    for (const auto& [type, why] : report.events)
+                        append_subscriber_event(tx, *subscriber, node_.id(), type, "hub", why);
+                    if (report.disable)
+                        subscribers_.disable(tx, subscriber->id, "hub",
+                                             "it has taken nothing for too long: " + state.last_error);
+                });
+            co_await std::move(writing);
+        } catch (const Fenced&) {
+            fenced = true;
+        } catch (const std::exception& e) {
+            trouble = e.what();
+        }
+        if (fenced) co_return false;
+        if (trouble.empty()) break;
+        log::debug("what a subscriber was told is not written down yet",
+                   {{"subscriber", subscriber->name}, {"error", trouble}});
+        if (!hub_.leads() || hub_.epoch() != line->epoch) co_return false;
+        co_await platform::pause_for(wait);
+    }
+    for (const auto& result : report.results) {
+        if (result.state != MessageState::pending) continue;
+        const auto due = result.due.value_or(node_.clock().now());
+        line->next_due = std::min(line->next_due.value_or(due), due);
+    }
+    if (report.disable) reload();
+    co_return true;
+}
+
+/// What is not urgent, each in its own time.
+Task<void> Outbox::housekeeping() {
+    const auto now = steady_clock::now();
+    const auto epoch = *epoch_;
+    if (now - looked_at_ > kLook) {
+        looked_at_ = now;
+        co_await look_at_backlogs();
+    }
+    if (now - moved_at_ > kMoveOn) {
+        moved_at_ = now;
+        std::vector<std::pair<journal::SubscriberId, std::int64_t>> moved;
+        for (const auto& [id, line] : lines_) {
+            if (line->behind || line->claiming || line->nothing_until <= line->state.position) continue;
+            line->state.position = line->nothing_until;
+            moved.emplace_back(id, line->nothing_until);
+        }
+        if (!moved.empty()) {
+            auto writing = node_.database().transact([this, epoch, moved](Tx& tx) {
+                SchedulerStore().fence(tx, epoch, node_.id());
+                OutboxStore().move_on(tx, moved);
+            });
+            co_await std::move(writing);
+        }
+    }
+    if (now - forgot_at_ > kForget) {
+        auto forgetting = node_.database().transact([this, epoch](Tx& tx) {
+            SchedulerStore().fence(tx, epoch, node_.id());
+            return OutboxStore().forget(tx, settings_.keep);
+        });
+        const bool more = co_await std::move(forgetting);
+        if (!more) forgot_at_ = now;
+    }
+}
+
+Task<void> Outbox::look_at_backlogs() {
+    std::vector<LinePtr> behind;
+    for (const auto& [id, line] : lines_) {
+        line->oldest.reset();
+        if (line->behind || line->hands > 0 || line->next_due) behind.push_back(line);
+    }
+    if (!behind.empty()) {
+        std::vector<std::pair<std::shared_ptr<const Subscriber>, journal::SubscriberState>> asked;
+        for (const auto& line : behind) asked.emplace_back(line->subscriber, line->state);
+        auto reading = node_.database().read([asked](Tx& tx) {
+            std::vector<std::optional<TimePoint>> oldest;
+            for (const auto& [subscriber, state] : asked)
+                oldest.push_back(OutboxStore().backlog(tx, *subscriber, state).oldest);
+            return oldest;
+        });
+        const auto oldest = co_await std::move(reading);
+        for (std::size_t i = 0; i < behind.size(); ++i) behind[i]->oldest = oldest[i];
+    }
+    const auto now = node_.clock().now();
+    std::vector<Probe::Backlog> shown;
+    for (const auto& [id, line] : lines_) {
+        const auto lag = line->oldest ? std::max(now - *line->oldest, domain::Duration{0}) : domain::Duration{0};
+        shown.push_back({line->subscriber->organization_id, line->subscriber->name, lag,
+                         line->state.failures >= journal::kFailing});
+    }
+    node_.probe().show_outbox(shown);
+}
+
+}

@@ -1,0 +1,118 @@
+#pragma once
+// Tells subscribers of events, each event at least once, as long as this node leads.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "journal/event_tail.h"
+#include "journal/outbox_store.h"
+#include "journal/subscriber_store.h"
+#include "orchestrator/hub.h"
+#include "orchestrator/node.h"
+#include "webhooks/signed_post.h"
+
+namespace impresario::orchestrator {
+
+struct OutboxSettings {
+    /// How long what has been published or given up is kept, and the requests of it.
+    domain::Duration keep = std::chrono::hours{24 * 7};
+};
+
+/// The request that tells of an event: Standard Webhooks, with the event under `data`.
+webhooks::SignedPost post_of(const std::shared_ptr<const journal::Subscriber>& subscriber,
+                             const journal::NumberedEvent& event);
+
+/// One per process. Network thread only.
+class Outbox {
+  public:
+    Outbox(Node& node, Hub& hub, OutboxSettings settings);
+
+    /// Survives everything but stop().
+    platform::Task<void> run();
+    /// Takes nothing up any more, and waits up to that long for requests under way.
+    platform::Task<void> stop(std::chrono::steady_clock::duration longest);
+    /// Subscribers may have changed: they are read again.
+    void reload() {
+        loaded_ = false;
+        wakeup_.signal();
+    }
+    /// Feeds itself from the journal until stop().
+    platform::Task<void> run_tail() { return tail_.run(); }
+
+  private:
+    /// A subscriber that is told, by this node, in this epoch.
+    struct Line {
+        Line(const platform::asio::any_io_executor& executor, std::int64_t of) : wakeup(executor), epoch(of) {}
+        std::shared_ptr<const journal::Subscriber> subscriber;
+        platform::Wakeup wakeup;
+        std::int64_t epoch = 0;
+        /// Until it is gone, disabled, or another node leads.
+        bool open = true;
+        /// Batches on their way.
+        int hands = 0;
+        bool claiming = false;
+        /// There may be something of it in the journal, beyond what `nothing_until` says.
+        bool behind = true;
+        std::int64_t nothing_until = 0;
+        /// Of its claims: what goes first takes turns.
+        unsigned turn = 0;
+        /// What was taken up may not be known here: once no batch is on its way it is taken back.
+        bool doubtful = false;
+        journal::SubscriberState state;
+        std::optional<domain::TimePoint> next_due;
+        /// Nothing new is taken up until one of its messages has come to an end, or is due.
+        bool full = false;
+        /// When the oldest event happened that it has not taken, as last looked at.
+        std::optional<domain::TimePoint> oldest;
+    };
+    using LinePtr = std::shared_ptr<Line>;
+
+    bool leading(const Line& line) const {
+        return line.open && !stopped_ && hub_.leads() && hub_.epoch() == line.epoch;
+    }
+    platform::Task<void> load();
+    platform::Task<void> begin_to_lead();
+    platform::Task<void> housekeeping();
+    void close_all();
+    void spawn(platform::Task<void> task, const char* what);
+    platform::Task<void> serve(LinePtr line);
+    platform::Task<void> take_up(LinePtr line);
+    platform::Task<void> take_back(LinePtr line);
+    std::chrono::steady_clock::duration idle_for(const Line& line) const;
+    platform::Task<void> deliver(LinePtr line, std::vector<journal::Message> messages);
+    /// What has happened to a batch since it was last written down.
+    struct Report {
+        std::vector<journal::MessageResult> results;
+        std::vector<std::pair<std::string_view, std::string>> events;
+        bool disable = false;
+    };
+    journal::MessageResult settle(Line& line, const journal::Message& message, const webhooks::Posted& posted,
+                                  Report& report);
+    platform::Task<bool> record(LinePtr line, Report report);
+    platform::Task<void> look_at_backlogs();
+    void hear(const journal::NumberedEvent& event);
+    void heard();
+
+    Node& node_;
+    Hub& hub_;
+    OutboxSettings settings_;
+    journal::SubscriberStore subscribers_;
+    journal::EventTail tail_;
+    platform::Wakeup wakeup_;
+    std::map<journal::SubscriberId, LinePtr> lines_;
+    std::optional<std::int64_t> epoch_;
+    std::chrono::steady_clock::time_point loaded_at_{};
+    std::chrono::steady_clock::time_point looked_at_{};
+    std::chrono::steady_clock::time_point moved_at_{};
+    std::chrono::steady_clock::time_point forgot_at_{};
+    int hands_ = 0;
+    bool loaded_ = false;
+    bool troubled_ = false;
+    bool stopped_ = false;
+};
+
+}
