@@ -135,7 +135,6 @@ void claim_waiting(Tx& tx, const Subscriber& subscriber, int most, Claim& claim)
     std::vector<MessageResult> gone;
     for (const auto& [number, each] : tries)
         gone.push_back({number, MessageState::failed, each, {}, "its event is not kept any more", {}});
-    claim.state.failed += static_cast<std::int64_t>(gone.size());
     if (!gone.empty()) OutboxStore().record(tx, subscriber.id, gone, claim.state);
 }
 
@@ -236,7 +235,11 @@ void OutboxStore::record(Tx& tx, const SubscriberId& id, const std::vector<Messa
                          const SubscriberState& state) const {
     std::array<SqlArray, 7> messages;
     std::array<SqlArray, 10> requests;
+    std::int64_t published = 0;
+    std::int64_t failed = 0;
     for (const auto& result : results) {
+        published += result.state == MessageState::published ? 1 : 0;
+        failed += result.state == MessageState::failed ? 1 : 0;
         messages[0].add(result.event);
         messages[1].add(name(result.state));
         messages[2].add(result.tries.deliveries);
@@ -265,8 +268,8 @@ void OutboxStore::record(Tx& tx, const SubscriberId& id, const std::vector<Messa
                                         .add(state.failures)
                                         .add(state.failing_since)
                                         .add(state.not_before)
-                                        .add(state.published)
-                                        .add(state.failed)
+                                        .add(published)
+                                        .add(failed)
                                         .add(state.last_published)
                                         .add(state.last_error));
 }

@@ -115,7 +115,7 @@ class OutboxStore {
     Claim claim(platform::Tx& tx, const Subscriber& subscriber, const ClaimRequest& request) const;
     /// As it stands, locked.
     std::optional<SubscriberState> lock_state(platform::Tx& tx, const SubscriberId& id) const;
-    /// `state` but for its position, which claims move.
+    /// `state` but for its position, which claims move, and what is counted: that goes by the results.
     void record(platform::Tx& tx, const SubscriberId& id, const std::vector<MessageResult>& results,
                 const SubscriberState& state) const;
     /// Nothing of theirs is in the journal up to those numbers.

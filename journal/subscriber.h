@@ -40,6 +40,8 @@ struct Subscriber {
     std::optional<domain::Duration> disable_after = std::chrono::hours{120};
 
     int version = 0;
+    /// Grows when there is something else to do for it.
+    int orders = 0;
     domain::TimePoint updated_at{};
     std::string updated_by;
 

@@ -40,6 +40,7 @@ std::optional<SubscriberStore::Known> SubscriberStore::read(const Rows& rows, st
     subscriber.name = name;
     subscriber.secrets = platform::stored_peer_secrets(*secrets);
     subscriber.version = row.small();
+    subscriber.orders = row.small();
     subscriber.updated_at = row.time();
     subscriber.updated_by = row.text();
     const auto disabled_at = row.maybe_time();

@@ -31,7 +31,7 @@ class SubscriberStore {
     bool remove(platform::Tx& tx, const std::string& organization_id, const std::string& name) const;
     /// Nothing is sent until it is enabled; what happens meanwhile waits. False: there is none, or it is already.
     bool disable(platform::Tx& tx, const SubscriberId& id, const std::string& by, const std::string& reason) const;
-    /// Whoever tells it reads again what there is about it.
+    /// Whoever tells it looks at once for what there is to tell.
     void announce(platform::Tx& tx, const SubscriberId& id) const;
     /// Its failures are forgotten, and it is tried at once. False: it was not disabled.
     bool enable(platform::Tx& tx, const SubscriberId& id) const;

@@ -9,6 +9,8 @@ create table subscribers (
     definition      json not null,
     secrets_sealed  text not null,
     version         integer not null default 1,
+    -- Grows when there is something else to do for it: to tell it once more, to try it at once.
+    orders          integer not null default 0,
     updated_at      timestamptz not null default now(),
     updated_by      text not null,
     disabled_at     timestamptz,

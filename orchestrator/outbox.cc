@@ -140,7 +140,7 @@ Task<void> Outbox::begin_to_lead() {
 
 Task<void> Outbox::load() {
     // Who asks for another reading meanwhile gets it.
-    loaded_ = true;
+    const bool late = std::exchange(loaded_, true);
     loaded_at_ = steady_clock::now();
     auto reading = node_.database().read([this](Tx& tx) { return subscribers_.list(tx, ""); });
     auto all = co_await std::move(reading);
@@ -158,17 +158,21 @@ Task<void> Outbox::load() {
         const bool fresh = !line;
         if (fresh) {
             line = std::make_shared<Line>(node_.executor(), *epoch_);
+            line->state = std::move(known.state);
             // Another line of it may have taken something up.
             line->doubtful = true;
         }
-        // As it was written down last; somebody may have forgotten its failures.
-        if (line->hands == 0 && !line->claiming) line->state = std::move(known.state);
-        if (fresh || line->subscriber->version != known.subscriber.version) {
-            line->behind = true;
-            line->nothing_until = 0;
+        const bool changed = fresh || line->subscriber->version != known.subscriber.version;
+        const bool ordered = !fresh && line->subscriber->orders != known.subscriber.orders;
+        if (changed) line->nothing_until = 0;
+        if (ordered) {
+            // It is to be tried at once.
+            line->state.failures = 0;
+            line->state.failing_since.reset();
+            line->state.not_before.reset();
+            line->full = false;
         }
-        // There may be something to tell once more.
-        line->behind = true;
+        if (changed || ordered || late) line->behind = true;
         line->subscriber = std::make_shared<const Subscriber>(std::move(known.subscriber));
         if (fresh) spawn(serve(line), "tell a subscriber");
         line->wakeup.signal();
@@ -266,10 +270,8 @@ Task<void> Outbox::take_up(LinePtr line) {
         co_await platform::pause_for(kTroublePause);
         co_return;
     }
-    // What its requests have brought since is newer than what was read.
-    const auto position = claim.state.position;
-    if (line->hands == 0) line->state = std::move(claim.state);
-    line->state.position = position;
+    // The rest of its state is known better here.
+    line->state.position = claim.state.position;
     line->full = claim.full;
     line->next_due = claim.next_due;
     line->behind = claim.more || !tail_.ready() || tail_.position() > request.last;

@@ -93,7 +93,7 @@ Behaviour answer(const Asked& asked) {
     if (asked.path == "/whole") return Behaviour{200, completed.dump()};
     if (asked.path == "/heard") return Behaviour{200, "{}"};
     // Hears all but one kind of event.
-    if (asked.path == "/deaf") return Behaviour{asked.json.value("type", "") == "execution.queued" ? 422 : 200, "{}"};
+    if (asked.path == "/deaf") return Behaviour{asked.json.value("type", "") == "execution.dead" ? 422 : 200, "{}"};
     if (asked.path == "/closed") return Behaviour{403, "{}"};
     if (asked.path == "/busy" && comes_first(asked.execution_id())) return Behaviour{429, "{}", {{"retry-after", "1"}}};
     if (asked.path == "/late") {
