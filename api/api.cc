@@ -124,6 +124,9 @@ void Api::add_routes() {
     route("POST", "/v1/pause", Role::operator_, &Api::pause);
     route("POST", "/v1/resume", Role::operator_, &Api::resume);
 
+    route("GET", "/v1/retention", Role::viewer, &Api::show_retention);
+    route("POST", "/v1/retention/preview", Role::admin, &Api::preview_retention);
+
     route("GET", "/v1/fsck", Role::admin, &Api::list_checks);
     route("POST", "/v1/fsck", Role::admin, &Api::fsck);
 

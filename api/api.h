@@ -11,6 +11,7 @@
 #include "journal/subscriber_store.h"
 #include "orchestrator/hub.h"
 #include "orchestrator/output_store.h"
+#include "orchestrator/retention.h"
 #include "orchestrator/schedule_runner.h"
 #include "platform/http_server.h"
 #include "platform/metrics.h"
@@ -49,6 +50,8 @@ class Api {
         keys_ = std::move(keys);
         streams_.check_keys(*keys_);
     }
+    /// Must outlive this.
+    void set_retention(orchestrator::Retention& retention) { retention_ = &retention; }
     const Router& router() const { return router_; }
     /// What a request for one execution makes; for schedules, which make theirs by themselves.
     orchestrator::MadeExecution make_execution(const std::string& organization_id, const std::string& request);
@@ -142,6 +145,9 @@ class Api {
     Task<Response> test_subscriber(Call call);
     Task<Response> subscriber_messages(Call call);
     Task<Response> subscriber_deliveries(Call call);
+    // routes_retention.cc
+    Task<Response> show_retention(Call call);
+    Task<Response> preview_retention(Call call);
     // routes_fairness.cc
     Task<Response> show_fairness(Call call);
     Task<Response> put_fairness(Call call);
@@ -206,6 +212,8 @@ class Api {
     /// Requests that wait for a lock.
     int locks_waited_for_ = 0;
     bool fsck_under_way_ = false;
+    orchestrator::Retention* retention_ = nullptr;
+    bool previewing_retention_ = false;
     std::string not_ready_;
 };
 

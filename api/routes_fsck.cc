@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "api/problem.h"
 #include "api/request_reader.h"
+#include "api/turn.h"
 #include "orchestrator/fsck.h"
 #include "platform/json_text.h"
 #include "platform/json_writer.h"
@@ -73,18 +74,6 @@ void write_checked(JsonWriter& json, const Check& check, const Checked& checked)
     json.close(']');
     json.close();
 }
-
-/// One at a time on a node: each has a connection of its own.
-class Turn {
-  public:
-    explicit Turn(bool& taken) : taken_(taken) { taken_ = true; }
-    ~Turn() { taken_ = false; }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-
-  private:
-    bool& taken_;
-};
 
 HttpResponse for_default_only() {
     return problem(403, "forbidden",

@@ -49,5 +49,6 @@ void add_fsck(Commands commands);
 void add_tail(Commands commands);
 void add_schedules(Commands commands);
 void add_subscribers(Commands commands);
+void add_retention(Commands commands);
 
 }

@@ -236,6 +236,20 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
     int keep_days = 7;
     read.number("outbox", "keep_days", keep_days, 1, 3660);
     config.outbox.keep = std::chrono::hours{24} * keep_days;
+    auto& policy = config.retention.policy;
+    for (const auto& [name, age] : {std::pair{"completed_days", &policy.completed},
+                                    {"failed_days", &policy.failed},
+                                    {"cancelled_days", &policy.cancelled},
+                                    {"dead_days", &policy.dead},
+                                    {"events_days", &policy.events}}) {
+        // 0: for ever. A key of an enqueue is kept for a day, and so is what counts against a provider.
+        int days = static_cast<int>(**age / std::chrono::hours{24});
+        read.number("retention", name, days, 0, 36600);
+        if (days == 1) mistakes.push_back(std::string("retention.") + name + " must be 0 (for ever) or at least 2");
+        age->reset();
+        if (days > 0) *age = std::chrono::hours{24} * days;
+    }
+    read.duration("retention", "every_seconds", config.retention.every, 1, 86400);
     config.node.public_url = "http://" + config.http.address + ":" + std::to_string(config.http.port);
     read.text("http", "public_url", config.node.public_url, "IMPRESARIO_PUBLIC_URL");
     while (config.node.public_url.ends_with('/')) config.node.public_url.pop_back();

@@ -8,6 +8,7 @@
 #include "orchestrator/hub.h"
 #include "orchestrator/node.h"
 #include "orchestrator/outbox.h"
+#include "orchestrator/retention.h"
 #include "platform/database.h"
 #include "platform/http_client.h"
 #include "platform/http_server.h"
@@ -25,6 +26,7 @@ struct Config {
     orchestrator::NodeSettings node;
     orchestrator::HubSettings hub;
     orchestrator::OutboxSettings outbox;
+    orchestrator::RetentionSettings retention;
     api::ApiSettings api;
     std::vector<domain::Secret> hub_keys;
     platform::log::Level log_level = platform::log::Level::info;

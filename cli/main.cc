@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
     add_tail(commands);
     add_schedules(commands);
     add_subscribers(commands);
+    add_retention(commands);
     add_bench(commands);
     try {
         app.parse(argc, argv);

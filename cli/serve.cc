@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "migrations/migrations.h"
 #include "orchestrator/outbox.h"
+#include "orchestrator/retention.h"
 #include "orchestrator/schedule_runner.h"
 #include "platform/listener.h"
 #include "platform/open_files.h"
@@ -59,6 +60,7 @@ class HubProcess {
                          return api_.make_execution(organization_id, request);
                      }),
           outbox_(node_, hub_, config_.outbox),
+          retention_(node_, hub_, config_.retention),
           server_(
               io_.get_executor(), config_.http,
               [this](platform::HttpRequest request) { return api_.handle(std::move(request)); },
@@ -66,6 +68,7 @@ class HubProcess {
           signals_(io_.get_executor(), SIGTERM, SIGINT) {}
 
     int run() {
+        api_.set_retention(retention_);
         api_.set_not_ready("the database has not been reached yet");
         try {
             server_.start();
@@ -223,6 +226,8 @@ class HubProcess {
         asio::co_spawn(io_, schedules_.run(),
                        [this](const std::exception_ptr& failure) { ended(failure, "schedules"); });
         asio::co_spawn(io_, outbox_.run(), [this](const std::exception_ptr& failure) { ended(failure, "outbox"); });
+        asio::co_spawn(io_, retention_.run(),
+                       [this](const std::exception_ptr& failure) { ended(failure, "retention"); });
         asio::co_spawn(io_, outbox_.run_tail(),
                        [this](const std::exception_ptr& failure) { ended(failure, "outbox's tail"); });
         asio::co_spawn(io_, hub_.run(), [this](const std::exception_ptr& failure) { ended(failure, "hub"); });
@@ -248,6 +253,7 @@ class HubProcess {
     Task<void> drain() {
         log::info("draining", {{"deliveries", node_.deliveries_under_way()}});
         schedules_.stop();
+        retention_.stop();
         co_await outbox_.stop(kOutboxDrain);
         co_await hub_.stop();
         if (started_) co_await node_.drain();
@@ -276,6 +282,7 @@ class HubProcess {
     api::Api api_;
     orchestrator::ScheduleRunner schedules_;
     orchestrator::Outbox outbox_;
+    orchestrator::Retention retention_;
     platform::HttpServer server_;
     std::unique_ptr<platform::Listener> listener_;
     asio::signal_set signals_;

@@ -376,7 +376,7 @@ bool OutboxStore::replay_one(Tx& tx, const Subscriber& subscriber, const std::ar
 
 std::int64_t OutboxStore::number_before(Tx& tx, TimePoint at) const {
     const auto latest = StreamStore().last_event(tx, std::numeric_limits<std::int64_t>::max());
-    std::int64_t low = StreamStore().first(tx).value_or(1);
+    std::int64_t low = 1;
     std::int64_t high = latest + 1;
     // The first from which on all are later, as far as they are in the order of their times.
     while (low < high) {

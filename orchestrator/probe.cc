@@ -205,6 +205,10 @@ struct Probe::Families {
                               .Name("impresario_event_streams_dropped_total")
                               .Help("Streams of events that were hung up on: their readers were too slow.")
                               .Register(r)),
+          removed(BuildCounter()
+                      .Name("impresario_retention_removed_total")
+                      .Help("What had ended long ago and was removed: executions, events.")
+                      .Register(r)),
           outbox_deliveries(BuildCounter()
                                 .Name("impresario_outbox_deliveries_total")
                                 .Help("Requests that tell subscribers of events by what became of them.")
@@ -262,6 +266,7 @@ struct Probe::Families {
     Family<Gauge>& streams;
     Family<Gauge>& stream_lag;
     Family<Counter>& streams_dropped;
+    Family<Counter>& removed;
     Family<Counter>& outbox_deliveries;
     Family<Gauge>& outbox_lag;
     Family<Gauge>& outbox_failing;
@@ -411,6 +416,11 @@ void Probe::show_streams(std::size_t open, domain::Duration lag) {
     families_->stream_lag.Add({}).Set(seconds(lag));
     // There from the first scrape.
     families_->streams_dropped.Add({});
+}
+
+void Probe::removed(std::size_t executions, std::size_t events) {
+    families_->removed.Add({{"what", "executions"}}).Increment(static_cast<double>(executions));
+    families_->removed.Add({{"what", "events"}}).Increment(static_cast<double>(events));
 }
 
 void Probe::told(const webhooks::DeliveryOutcome& outcome) {

@@ -49,6 +49,8 @@ class Probe {
     void stream_dropped();
     /// `lag`: how long events have waited for a transaction that does not end.
     void show_streams(std::size_t open, domain::Duration lag);
+    /// What ended long ago and is gone now.
+    void removed(std::size_t executions, std::size_t events);
     /// A request that tells a subscriber of an event.
     void told(const webhooks::DeliveryOutcome& outcome);
     /// Each subscriber that this node tells, and for how long the oldest event has waited that it has not taken.

@@ -18,4 +18,10 @@ void UsageStore::record(platform::Tx& tx, const std::vector<UsageRecord>& usage)
     tx.send(sql::record_usage, platform::Params().add(std::move(a)));
 }
 
+void UsageStore::remove(platform::Tx& tx, const std::vector<domain::ExecutionId>& executions) const {
+    platform::SqlArray ids;
+    for (const auto& id : executions) ids.add(id);
+    tx.send(sql::remove_usage, platform::Params().add(std::move(ids)));
+}
+
 }

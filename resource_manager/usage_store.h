@@ -25,6 +25,8 @@ struct UsageRecord {
 class UsageStore {
   public:
     void record(platform::Tx& tx, const std::vector<UsageRecord>& usage) const;
+    /// Of executions that are removed.
+    void remove(platform::Tx& tx, const std::vector<domain::ExecutionId>& executions) const;
 };
 
 }

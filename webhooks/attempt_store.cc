@@ -117,6 +117,14 @@ void AttemptStore::keep_refused(Tx& tx, const std::vector<RefusedCallback>& call
     }
 }
 
+void AttemptStore::remove(Tx& tx, const std::vector<domain::ExecutionId>& executions) const {
+    for (const auto& statement : {sql::remove_attempts, sql::remove_deliveries, sql::remove_refused_callbacks}) {
+        SqlArray ids;
+        for (const auto& id : executions) ids.add(id);
+        tx.send(statement, Params().add(std::move(ids)));
+    }
+}
+
 platform::Rows AttemptStore::list_attempts(Tx& tx, const domain::ExecutionId& id) const {
     return tx.exec(sql::list_attempts, Params().add(id));
 }

@@ -70,6 +70,9 @@ class AttemptStore {
     void log_deliveries(platform::Tx& tx, const std::vector<DeliveryRecord>& deliveries) const;
     void keep_refused(platform::Tx& tx, const std::vector<RefusedCallback>& callbacks) const;
 
+    /// Of executions that are removed.
+    void remove(platform::Tx& tx, const std::vector<domain::ExecutionId>& executions) const;
+
     platform::Rows list_attempts(platform::Tx& tx, const domain::ExecutionId& id) const;
     platform::Rows list_deliveries(platform::Tx& tx, const domain::ExecutionId& id) const;
     platform::Rows list_refused(platform::Tx& tx, const domain::ExecutionId& id) const;

@@ -1,4 +1,5 @@
--- P8. The same for the streams of lanes, budgets, providers and nodes, as long as the row is there that counts them.
+-- P8. The same for the streams of lanes, budgets, providers, nodes and subscribers, as long as the row is there that counts
+-- them. Where events have gone after their time, what is left of a stream is its end.
 -- plan: for its parameters
 with counted as (
     select organization_id, name as workflow_type, 'lane ' || name as subject, lane_id as stream_id, last_seq from workflow_types
@@ -6,6 +7,9 @@ with counted as (
     select null, null, 'budget ' || name, budget_id, last_seq from budgets
     union all
     select null, null, 'provider ' || provider, stream_id, last_seq from provider_weather
+    union all
+    select s.organization_id, null, 'subscriber ' || s.name, subscriber_id, t.last_seq
+    from subscribers s join subscriber_states t using (subscriber_id)
     union all
     select null, null, 'node ' || name || ' ' || node, node, last_seq from nodes
 ), streams as (
@@ -15,7 +19,7 @@ with counted as (
            format('is at event %s and has %s, from %s to %s', c.last_seq, coalesce(s.count, 0), coalesce(s.first, 0),
                   coalesce(s.last, 0)) as what
     from counted c left join streams s using (stream_id)
-    where (c.last_seq, c.last_seq, least(c.last_seq, 1))
-          is distinct from (coalesce(s.count, 0)::int, coalesce(s.last, 0), coalesce(s.first, 0))
+    where c.last_seq <> coalesce(s.last, 0) or s.count <> s.last - s.first + 1
+       or (s.first > 1 and (select events_until from retention) = 0)
 )
 @fsck_findings@

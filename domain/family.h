@@ -1,0 +1,30 @@
+#pragma once
+// An execution with all that came from it: parts of it that were tried anew, replays, and what came from those.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "domain/execution.h"
+#include "domain/id.h"
+#include "domain/time.h"
+
+namespace impresario::domain {
+
+struct FamilyMember {
+    ExecutionId id;
+    Status status = Status::queued;
+    std::optional<TimePoint> ended;
+    /// It is in the dead-letter queue and nobody has decided about it.
+    bool letter_open = false;
+    /// The number of its last event.
+    std::int64_t last_event = 0;
+};
+
+/// The first of them is the one that all others came from.
+struct Family {
+    TimePoint created{};
+    std::vector<FamilyMember> members;
+};
+
+}

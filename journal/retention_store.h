@@ -1,0 +1,41 @@
+#pragma once
+// What is known of what has gone, and events that may go. Borrows a transaction. Stateless; any thread.
+
+#include <optional>
+#include <vector>
+
+#include "domain/id.h"
+#include "domain/time.h"
+#include "platform/sql.h"
+
+namespace impresario::journal {
+
+class RetentionStore {
+  public:
+    /// The number up to which every subscriber that is not disabled has been told, and no replay is under way.
+    std::int64_t told(platform::Tx& tx) const;
+    /// Adds what they come to, by day, and notes their events as gone; then they are removed.
+    void sum_up(platform::Tx& tx, const std::vector<domain::ExecutionId>& executions) const;
+    /// Removes their events. Returns how many.
+    std::int64_t remove_events(platform::Tx& tx, const std::vector<domain::ExecutionId>& executions) const;
+
+    struct Forgotten {
+        std::int64_t events = 0;
+        /// The last number that was looked at; nullopt: what comes next is too young.
+        std::optional<std::int64_t> until;
+    };
+    /// Of the next page after a number: events of anything but executions that are older than that and have been told.
+    /// The last of each stream stays.
+    Forgotten forget_events(platform::Tx& tx, std::int64_t after, domain::Duration age, std::int64_t told) const;
+    void note_pass(platform::Tx& tx, double seconds) const;
+
+    struct Standing {
+        std::int64_t executions = 0;
+        std::int64_t events = 0;
+        std::optional<domain::TimePoint> last_pass;
+        double last_pass_seconds = 0;
+    };
+    Standing standing(platform::Tx& tx) const;
+};
+
+}

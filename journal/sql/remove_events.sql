@@ -1,0 +1,7 @@
+with gone as (
+    delete from events where stream_id = any($1::uuid[]) returning event_id
+), noted as (
+    update retention set events_until = greatest(events_until, coalesce((select max(event_id) from gone), 0)),
+                         executions = executions + cardinality($1::uuid[]), events = events + (select count(*) from gone)
+)
+select count(*) from gone

@@ -1,0 +1,1 @@
+select executions, events, last_pass_at, last_pass_seconds from retention

@@ -1,0 +1,2 @@
+drop view executions_by_day;
+drop table retention, execution_days;

@@ -1,0 +1,237 @@
+#include "orchestrator/retention.h"
+
+#include <algorithm>
+
+#include "platform/log.h"
+#include "resource_manager/usage_store.h"
+#include "webhooks/attempt_store.h"
+
+namespace impresario::orchestrator {
+
+namespace log = platform::log;
+using domain::ExecutionId;
+using domain::Family;
+using domain::TimePoint;
+using journal::RetentionStore;
+using platform::Task;
+using platform::Tx;
+using priority_queue::EndedStore;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+namespace {
+/// Families of one look, and executions of one transaction (or one family, if that is larger).
+constexpr int kPage = 500;
+constexpr std::size_t kMostRemoved = 200;
+/// After a step it rests for so many times as long as the step took, and at least so long: it is nobody's rival.
+constexpr int kRest = 4;
+constexpr milliseconds kShortestRest{20};
+/// While the database or the hub is short of something.
+constexpr seconds kPressed{5};
+constexpr seconds kTroublePause{10};
+
+struct Look {
+    std::vector<Family> families;
+    std::int64_t told = 0;
+};
+
+Look look(Tx& tx, const std::string& organization_id, const EndedStore::Place& after, TimePoint before) {
+    Look look;
+    look.told = RetentionStore().told(tx);
+    look.families = EndedStore().families(tx, organization_id, after, before, kPage);
+    return look;
+}
+
+EndedStore::Place end_of(const std::vector<Family>& families) {
+    return {families.back().created, families.back().members.front().id};
+}
+}
+
+Retention::Retention(Node& node, Hub& hub, RetentionSettings settings)
+    : node_(node), hub_(hub), settings_(std::move(settings)), wakeup_(node.executor()) {}
+
+void Retention::stop() {
+    stopped_ = true;
+    wakeup_.signal();
+}
+
+Task<void> Retention::run() {
+    // Who has just come to lead has more urgent things to do.
+    auto next = steady_clock::now() + std::min<steady_clock::duration>(settings_.every, seconds{60});
+    while (!stopped_) {
+        if (!hub_.leads() || steady_clock::now() < next) {
+            co_await wakeup_.wait(seconds{1});
+            continue;
+        }
+        epoch_ = hub_.epoch();
+        std::string trouble;
+        try {
+            co_await pass();
+        } catch (const std::exception& e) {
+            trouble = e.what();
+        }
+        if (!trouble.empty()) log::debug("what may go has to wait", {{"error", trouble}});
+        next = steady_clock::now() +
+               (trouble.empty() ? steady_clock::duration(settings_.every) : steady_clock::duration(kTroublePause));
+    }
+}
+
+Task<void> Retention::pass() {
+    const auto begun = steady_clock::now();
+    auto asking = node_.database().read(
+        [](Tx& tx) { return std::pair(EndedStore().organizations(tx), RetentionStore().standing(tx)); });
+    const auto [organizations, before] = co_await std::move(asking);
+    if (settings_.policy.shortest())
+        for (const auto& organization : organizations) co_await pass_organization(organization);
+    if (settings_.policy.events) co_await pass_events();
+    if (!goes_on()) co_return;
+    const auto took = std::chrono::duration<double>(steady_clock::now() - begun).count();
+    auto noting = node_.database().transact([this, epoch = epoch_, took](Tx& tx) {
+        SchedulerStore().fence(tx, epoch, node_.id());
+        RetentionStore().note_pass(tx, took);
+        return RetentionStore().standing(tx);
+    });
+    const auto after = co_await std::move(noting);
+    if (after.executions > before.executions || after.events > before.events)
+        log::info("what has ended long ago was removed", {{"executions", after.executions - before.executions},
+                                                          {"events", after.events - before.events},
+                                                          {"seconds", took}});
+}
+
+/// Rests, and waits while something is short.
+Task<void> Retention::rest(steady_clock::duration took) {
+    co_await wakeup_.wait(std::max<steady_clock::duration>(took * kRest, kShortestRest));
+    while (goes_on() && hub_.batch_limit() < hub_.max_batch_size()) co_await wakeup_.wait(kPressed);
+}
+
+Task<void> Retention::pass_organization(std::string organization_id) {
+    EndedStore::Place place;
+    for (;;) {
+        if (!goes_on()) co_return;
+        const auto begun = steady_clock::now();
+        const auto now = node_.clock().now();
+        auto looking = node_.database().read([organization_id, place, before = now - *settings_.policy.shortest()](
+                                                 Tx& tx) { return look(tx, organization_id, place, before); });
+        const auto seen = co_await std::move(looking);
+        if (seen.families.empty()) co_return;
+        place = end_of(seen.families);
+        const bool last = seen.families.size() < static_cast<std::size_t>(kPage);
+        co_await rest(steady_clock::now() - begun);
+        std::vector<ExecutionId> firsts;
+        std::size_t members = 0;
+        for (const auto& family : seen.families) {
+            const auto at = journal::goes_at(settings_.policy, family, seen.told);
+            if (!at || *at > now) continue;
+            if (!firsts.empty() && members + family.members.size() > kMostRemoved) {
+                co_await remove(std::exchange(firsts, {}));
+                members = 0;
+                if (!goes_on()) co_return;
+            }
+            firsts.push_back(family.members.front().id);
+            members += family.members.size();
+        }
+        if (!firsts.empty()) co_await remove(std::move(firsts));
+        if (last) co_return;
+    }
+}
+
+/// Decides once more, now that nothing can change about them.
+Task<void> Retention::remove(std::vector<ExecutionId> firsts) {
+    const auto begun = steady_clock::now();
+    auto removing = node_.database().transact([this, epoch = epoch_, firsts](Tx& tx) {
+        const auto now = SchedulerStore().fence(tx, epoch, node_.id());
+        const RetentionStore journal;
+        const auto told = journal.told(tx);
+        std::vector<ExecutionId> going;
+        const auto families = EndedStore().lock(tx, firsts);
+        for (const auto& family : families) {
+            const auto at = journal::goes_at(settings_.policy, family, told);
+            if (!at || *at > now) continue;
+            for (const auto& member : family.members) going.push_back(member.id);
+        }
+        if (going.empty()) return std::pair<std::int64_t, std::int64_t>{};
+        journal.sum_up(tx, going);
+        const auto events = journal.remove_events(tx, going);
+        webhooks::AttemptStore().remove(tx, going);
+        resource_manager::UsageStore().remove(tx, going);
+        EndedStore().remove(tx, going);
+        return std::pair(static_cast<std::int64_t>(going.size()), events);
+    });
+    const auto [executions, events] = co_await std::move(removing);
+    node_.probe().removed(static_cast<std::size_t>(executions), static_cast<std::size_t>(events));
+    co_await rest(steady_clock::now() - begun);
+}
+
+Task<void> Retention::pass_events() {
+    std::int64_t after = 0;
+    while (goes_on()) {
+        const auto begun = steady_clock::now();
+        auto forgetting =
+            node_.database().transact([this, epoch = epoch_, after, age = *settings_.policy.events](Tx& tx) {
+                SchedulerStore().fence(tx, epoch, node_.id());
+                const RetentionStore journal;
+                return journal.forget_events(tx, after, age, journal.told(tx));
+            });
+        const auto forgotten = co_await std::move(forgetting);
+        node_.probe().removed(0, static_cast<std::size_t>(forgotten.events));
+        if (!forgotten.until) co_return;
+        after = *forgotten.until;
+        co_await rest(steady_clock::now() - begun);
+    }
+}
+
+Task<RetentionPreview> Retention::preview(std::string organization_id, steady_clock::duration longest) {
+    RetentionPreview preview;
+    const auto until = steady_clock::now() + longest;
+    const auto now = node_.clock().now();
+    const auto shortest = settings_.policy.shortest();
+    if (!shortest) co_return preview;
+    std::vector<std::string> organizations{organization_id};
+    if (organization_id.empty()) {
+        auto asking = node_.database().read([](Tx& tx) { return EndedStore().organizations(tx); });
+        organizations = co_await std::move(asking);
+    }
+    for (const auto& organization : organizations) {
+        EndedStore::Place place;
+        for (bool more = true; more;) {
+            preview.cut = steady_clock::now() > until;
+            if (preview.cut) co_return preview;
+            auto looking = node_.database().read([organization, place, before = now - *shortest](Tx& tx) {
+                return look(tx, organization, place, before);
+            });
+            const auto seen = co_await std::move(looking);
+            more = seen.families.size() == static_cast<std::size_t>(kPage);
+            if (seen.families.empty()) continue;
+            place = end_of(seen.families);
+            std::vector<ExecutionId> going;
+            for (const auto& family : seen.families) {
+                const auto at = journal::goes_at(settings_.policy, family, seen.told);
+                const bool goes = at && *at <= now;
+                const auto& first = family.members.front();
+                const auto& age = settings_.policy.of(first.status);
+                if (!goes && age && first.ended && *first.ended + *age <= now) ++preview.held;
+                if (!goes) continue;
+                for (const auto& member : family.members) going.push_back(member.id);
+            }
+            if (going.empty()) continue;
+            struct Counted {
+                std::vector<EndedStore::Size> sizes;
+                std::vector<EndedStore::Count> counts;
+            };
+            auto counting = node_.database().read([going](Tx& tx) {
+                return Counted{EndedStore().sizes(tx, going), EndedStore().counts(tx, going)};
+            });
+            const auto counted = co_await std::move(counting);
+            for (const auto& each : counted.counts) preview.executions[{each.lane, each.status}] += each.executions;
+            for (const auto& each : counted.sizes) {
+                auto& size = preview.sizes[each.table];
+                size.rows += each.rows;
+                size.bytes += each.bytes;
+            }
+        }
+    }
+    co_return preview;
+}
+
+}

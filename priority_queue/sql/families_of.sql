@@ -1,0 +1,4 @@
+-- plan: for its parameters
+with recursive firsts as materialized (
+    select execution_id, created_at from executions where execution_id = any($1::uuid[])
+), @families_below@

@@ -1,0 +1,1 @@
+select organization_id from organizations order by organization_id

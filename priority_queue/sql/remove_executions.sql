@@ -1,0 +1,1 @@
+delete from executions where execution_id = any($1::uuid[])

@@ -1,0 +1,1 @@
+delete from attempts where execution_id = any($1::uuid[])
