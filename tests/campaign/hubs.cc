@@ -15,7 +15,9 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 namespace {
-constexpr const char* kConfig = "[hub]\nlease_seconds = 6\nheartbeat_ms = 1000\ntick_ms = 300\ndrain_seconds = 5\n";
+constexpr const char* kConfig =
+    "[hub]\nlease_seconds = 6\nheartbeat_ms = 1000\ntick_ms = 300\ndrain_seconds = 5\n"
+    "[retention]\nevery_seconds = 1\n";
 constexpr auto kPatience = std::chrono::seconds{60};
 }
 

@@ -288,6 +288,18 @@ void tour(Hubs& hubs, const Peer& peer) {
     for (const auto* what : {"", "/deaf", "/deaf/messages?state=failed", "/deaf/deliveries"})
         hubs.ask("GET", std::string("/v1/subscribers") + what);
     enqueue_alone(hubs, "whole");
+    // One of long ago goes.
+    hubs.sql(
+        "insert into executions (execution_id, workflow_type, status, created_at, scheduled_at, completed_at) select "
+        "gen_random_uuid(), 'good', 'cancelled', at, at, at from (select now() - interval '1000 days' as at) t");
+    hubs.ask("POST", "/v1/retention/preview", Json::object());
+    hubs.ask("GET", "/v1/retention");
+    for (int i = 0;
+         i < 100 && hubs.sql("select count(*) from executions where completed_at < now() - interval '1 day'") != "0";
+         ++i) {
+        hubs.supervise();
+        std::this_thread::sleep_for(milliseconds{100});
+    }
     // What SQL says was spent waits for the scheduler.
     hubs.sql("select record_resource_usage('" + first + "', 'api_call', 'metered', 1, 0.5)");
     await_inbox(hubs);
