@@ -133,6 +133,10 @@ class Api {
     Task<Response> backfill_schedule(Call call);
     // routes_subscribers.cc
     Task<std::optional<journal::SubscriberStore::Known>> find_subscriber(const Call& call);
+    template <class Do>
+    Task<std::optional<std::invoke_result_t<Do&, platform::Tx&, const journal::SubscriberStore&,
+                                            const journal::SubscriberStore::Known&>>>
+    about_subscriber(const Call& call, Do what);
     Task<Response> shown_subscriber(Call call, int status, std::optional<domain::Secret> fresh = std::nullopt);
     Task<Response> list_subscribers(Call call);
     Task<Response> get_subscriber(Call call);

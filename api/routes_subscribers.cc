@@ -15,6 +15,7 @@
 namespace impresario::api {
 
 namespace event = domain::event;
+using domain::DefinitionFaults;
 using domain::TimePoint;
 using journal::OutboxStore;
 using journal::Subscriber;
@@ -139,94 +140,145 @@ Task<HttpResponse> Api::get_subscriber(Call call) { co_return co_await shown_sub
 Task<HttpResponse> Api::put_subscriber(Call call) {
     if (!domain::good_definition_name(call.path["name"])) co_return invalid({{"name", domain::kDefinitionNameRule}});
     if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
-    const auto before = co_await find_subscriber(call);
-    auto parsed = journal::parse_subscriber(call.request.body, before ? &before->subscriber : nullptr);
+    const auto parsed = journal::parse_subscriber(call.request.body, nullptr);
     if (!parsed) co_return invalid(parsed.error());
-    auto subscriber = *std::move(parsed);
-    const auto url = platform::parse_url(subscriber.url);
+    const auto url = platform::parse_url(parsed->url);
     auto asking = node_.client().refusal(*url);
     const auto refusal = co_await std::move(asking);
     if (!refusal.empty()) co_return invalid({{"/url", "cannot be sent to: " + refusal}});
-    subscriber.organization_id = call.caller.organization_id;
-    subscriber.name = call.path["name"];
-    subscriber.updated_by = call.caller.name;
-    std::optional<domain::Secret> fresh;
-    if (!before && subscriber.secrets.signing.empty()) {
-        fresh = platform::new_signing_secret();
-        subscriber.secrets.signing.push_back(*fresh);
-    }
-    auto putting = node_.database().transact([this, subscriber](Tx& tx) {
-        const SubscriberStore store(node_.keys());
-        const bool made = store.put(tx, subscriber);
-        const auto known = store.find(tx, subscriber.organization_id, subscriber.name);
-        if (known)
-            orchestrator::append_subscriber_event(tx, known->subscriber, node_.id(), event::subscriber_changed,
-                                                  subscriber.updated_by, "");
-        return made;
-    });
-    const bool made = co_await std::move(putting);
+    struct Put {
+        bool made = false;
+        bool too_many = false;
+        std::optional<domain::Secret> fresh;
+        DefinitionFaults faults;
+    };
+    auto putting = node_.database().transact(
+        [this, body = call.request.body, caller = call.caller, name = call.path["name"]](Tx& tx) {
+            const SubscriberStore store(node_.keys());
+            Put put;
+            for (;;) {
+                const auto known = store.lock(tx, caller.organization_id, name);
+                // What it does not say about secrets stays as it is now.
+                auto again = journal::parse_subscriber(body, known ? &known->subscriber : nullptr);
+                if (!again) {
+                    put.faults = again.error();
+                    return put;
+                }
+                auto subscriber = *std::move(again);
+                subscriber.organization_id = caller.organization_id;
+                subscriber.name = name;
+                subscriber.updated_by = caller.name;
+                if (known) {
+                    subscriber.id = known->subscriber.id;
+                    store.change(tx, subscriber);
+                } else {
+                    put.too_many = store.count(tx, caller.organization_id) >= journal::kMostSubscribers;
+                    if (put.too_many) return put;
+                    if (subscriber.secrets.signing.empty()) {
+                        put.fresh = platform::new_signing_secret();
+                        subscriber.secrets.signing.push_back(*put.fresh);
+                    }
+                    put.made = store.create(tx, subscriber);
+                    // Somebody else has made it this moment.
+                    if (!put.made) {
+                        put.fresh.reset();
+                        continue;
+                    }
+                    subscriber.id = store.find(tx, caller.organization_id, name)->subscriber.id;
+                }
+                orchestrator::append_subscriber_event(tx, subscriber, node_.id(), event::subscriber_changed,
+                                                      caller.name, "");
+                return put;
+            }
+        });
+    const auto put = co_await std::move(putting);
+    if (!put.faults.empty()) co_return invalid(put.faults);
+    if (put.too_many)
+        co_return problem(409, "too-many",
+                          "there are " + std::to_string(journal::kMostSubscribers) +
+                              " subscribers already, which is the most; delete one first");
     co_await node_.refresh_catalogue();
-    co_return co_await shown_subscriber(std::move(call), made ? 201 : 200, std::move(fresh));
+    auto showing = shown_subscriber(std::move(call), put.made ? 201 : 200, put.fresh);
+    co_return co_await std::move(showing);
+}
+
+/// Does something about a subscriber that is locked. nullopt: there is none.
+template <class Do>
+Task<std::optional<std::invoke_result_t<Do&, Tx&, const SubscriberStore&, const SubscriberStore::Known&>>>
+Api::about_subscriber(const Call& call, Do what) {
+    using Done = std::invoke_result_t<Do&, Tx&, const SubscriberStore&, const SubscriberStore::Known&>;
+    auto doing = node_.database().transact(
+        [this, organization = call.caller.organization_id, name = call.path.at("name"), what](Tx& tx) mutable {
+            const SubscriberStore store(node_.keys());
+            const auto known = store.lock(tx, organization, name);
+            return known ? std::optional<Done>(what(tx, store, *known)) : std::nullopt;
+        });
+    auto done = co_await std::move(doing);
+    if (done) co_await node_.refresh_catalogue();
+    co_return done;
 }
 
 Task<HttpResponse> Api::delete_subscriber(Call call) {
     auto deleting =
-        node_.database().transact([this, organization = call.caller.organization_id, name = call.path["name"]](Tx& tx) {
-            return SubscriberStore(node_.keys()).remove(tx, organization, name);
+        about_subscriber(call, [](Tx& tx, const SubscriberStore& store, const SubscriberStore::Known& known) {
+            store.remove(tx, known.subscriber.id);
+            return true;
         });
-    const bool deleted = co_await std::move(deleting);
+    const auto deleted = co_await std::move(deleting);
     if (!deleted) co_return no_such_subscriber();
-    co_await node_.refresh_catalogue();
     co_return json_response(200, "{\"ok\":true}");
 }
 
 /// A fresh signing secret, shown this once; the newest old one stays alive beside it until the next rotation.
 Task<HttpResponse> Api::rotate_subscriber_secret(Call call) {
-    auto known = co_await find_subscriber(call);
-    if (!known) co_return no_such_subscriber();
-    const auto fresh = platform::new_signing_secret();
-    auto subscriber = known->subscriber;
-    auto& signing = subscriber.secrets.signing;
-    if (signing.size() > 1) signing.resize(1);
-    signing.insert(signing.begin(), fresh);
-    subscriber.updated_by = call.caller.name;
-    auto putting = node_.database().transact([this, subscriber](Tx& tx) {
-        SubscriberStore(node_.keys()).put(tx, subscriber);
-        orchestrator::append_subscriber_event(tx, subscriber, node_.id(), event::subscriber_changed,
-                                              subscriber.updated_by, "a new signing secret");
-    });
-    co_await std::move(putting);
-    co_await node_.refresh_catalogue();
-    co_return co_await shown_subscriber(std::move(call), 200, fresh);
+    auto rotating =
+        about_subscriber(call, [node = node_.id(), by = call.caller.name](Tx& tx, const SubscriberStore& store,
+                                                                          const SubscriberStore::Known& known) {
+            const auto fresh = platform::new_signing_secret();
+            auto subscriber = known.subscriber;
+            auto& signing = subscriber.secrets.signing;
+            if (signing.size() > 1) signing.resize(1);
+            signing.insert(signing.begin(), fresh);
+            subscriber.updated_by = by;
+            store.change(tx, subscriber);
+            orchestrator::append_subscriber_event(tx, subscriber, node, event::subscriber_changed, by,
+                                                  "a new signing secret");
+            return fresh;
+        });
+    const auto fresh = co_await std::move(rotating);
+    if (!fresh) co_return no_such_subscriber();
+    auto showing = shown_subscriber(std::move(call), 200, fresh);
+    co_return co_await std::move(showing);
 }
 
 Task<HttpResponse> Api::disable_subscriber(Call call) {
     auto said = read_by_hand(call.request.body, 500);
     if (said.refused) co_return *std::move(said.refused);
-    const auto known = co_await find_subscriber(call);
-    if (!known) co_return no_such_subscriber();
-    auto disabling = node_.database().transact([this, subscriber = known->subscriber, by = call.caller.name,
-                                                reason = said.reason](Tx& tx) {
-        if (SubscriberStore(node_.keys()).disable(tx, subscriber.id, by, reason))
-            orchestrator::append_subscriber_event(tx, subscriber, node_.id(), event::subscriber_disabled, by, reason);
-    });
-    co_await std::move(disabling);
-    co_await node_.refresh_catalogue();
+    auto disabling =
+        about_subscriber(call, [node = node_.id(), by = call.caller.name, why = said.reason](
+                                   Tx& tx, const SubscriberStore& store, const SubscriberStore::Known& known) {
+            const bool was_on = store.disable(tx, known.subscriber.id, by, why);
+            if (was_on)
+                orchestrator::append_subscriber_event(tx, known.subscriber, node, event::subscriber_disabled, by, why);
+            return was_on;
+        });
+    const auto done = co_await std::move(disabling);
+    if (!done) co_return no_such_subscriber();
     co_return co_await shown_subscriber(std::move(call), 200);
 }
 
 Task<HttpResponse> Api::enable_subscriber(Call call) {
     auto said = read_by_hand(call.request.body, 500);
     if (said.refused) co_return *std::move(said.refused);
-    const auto known = co_await find_subscriber(call);
-    if (!known) co_return no_such_subscriber();
-    auto enabling = node_.database().transact([this, subscriber = known->subscriber, by = call.caller.name,
-                                               reason = said.reason](Tx& tx) {
-        if (SubscriberStore(node_.keys()).enable(tx, subscriber.id))
-            orchestrator::append_subscriber_event(tx, subscriber, node_.id(), event::subscriber_enabled, by, reason);
-    });
-    co_await std::move(enabling);
-    co_await node_.refresh_catalogue();
+    auto enabling =
+        about_subscriber(call, [node = node_.id(), by = call.caller.name, why = said.reason](
+                                   Tx& tx, const SubscriberStore& store, const SubscriberStore::Known& known) {
+            store.enable(tx, known.subscriber.id);
+            orchestrator::append_subscriber_event(tx, known.subscriber, node, event::subscriber_enabled, by, why);
+            return true;
+        });
+    const auto done = co_await std::move(enabling);
+    if (!done) co_return no_such_subscriber();
     co_return co_await shown_subscriber(std::move(call), 200);
 }
 
@@ -236,41 +288,41 @@ Task<HttpResponse> Api::replay_to_subscriber(Call call) {
     auto parsed = journal::parse_replay(call.request.body);
     if (!parsed) co_return invalid(parsed.error());
     const auto request = *std::move(parsed);
-    const auto known = co_await find_subscriber(call);
-    if (!known) co_return no_such_subscriber();
     struct Done {
         bool found = true;
         std::optional<std::int64_t> messages;
     };
-    auto replaying =
-        node_.database().transact([this, subscriber = known->subscriber, request, by = call.caller.name](Tx& tx) {
-            const OutboxStore store;
-            Done done;
-            if (request.event) {
-                done.found = store.replay_one(tx, subscriber, request.event->stream, request.event->seq);
-                done.messages = done.found ? 1 : 0;
-            } else if (request.failed) {
-                done.messages = static_cast<std::int64_t>(store.retry_failed(tx, subscriber.id));
-            } else {
-                journal::Replay replay;
-                replay.after = store.number_before(tx, *request.since);
-                constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
-                replay.last = request.until ? store.number_before(tx, *request.until)
-                                            : journal::StreamStore().last_event(tx, kAll);
-                replay.choice = request.choice;
-                replay.by = by;
-                if (replay.last > replay.after) store.replay(tx, subscriber.id, replay);
-            }
-            // Whoever tells it reads it again.
-            SubscriberStore(node_.keys()).announce(tx, subscriber.id);
-            return done;
-        });
+    auto replaying = about_subscriber(call, [request, by = call.caller.name](Tx& tx, const SubscriberStore& subscribers,
+                                                                             const SubscriberStore::Known& known) {
+        const OutboxStore store;
+        const auto& subscriber = known.subscriber;
+        Done done;
+        if (request.event) {
+            done.messages = store.replay_one(tx, subscriber, request.event->stream, request.event->seq);
+            done.found = done.messages.has_value();
+        } else if (request.failed) {
+            done.messages = store.replay_failed(tx, subscriber.id, by);
+        } else {
+            journal::Replay replay;
+            replay.after = store.number_before(tx, *request.since);
+            // What it has not come to yet it is told of anyway, in its order.
+            replay.last = known.state.position;
+            replay.choice = request.choice;
+            replay.since = request.since;
+            replay.until = request.until;
+            replay.by = by;
+            if (replay.last > replay.after) store.replay(tx, subscriber.id, replay);
+        }
+        // Whoever tells it looks again.
+        subscribers.announce(tx, subscriber.id);
+        return done;
+    });
     const auto done = co_await std::move(replaying);
-    if (!done.found) co_return problem(404, "not-found", "there is no such event, or not any more");
-    co_await node_.refresh_catalogue();
+    if (!done) co_return no_such_subscriber();
+    if (!done->found) co_return problem(404, "not-found", "there is no such event, or not any more");
     JsonWriter json;
     json.open();
-    json.field("ok", true).field("messages", done.messages);
+    json.field("ok", true).field("messages", done->messages);
     json.close();
     co_return json_response(202, std::move(json).text());
 }

@@ -124,7 +124,8 @@ Task<bool> EventTail::round() {
     if (look.settled > horizon_.settled() || !horizon_.waits()) settled_at_ = now;
     horizon_.ended(look.oldest);
     if (!ready_) {
-        if (horizon_.settled() < *begun_at_) co_return false;
+        // Somebody may have begun to want it anew meanwhile.
+        if (!begun_at_ || horizon_.settled() < *begun_at_) co_return false;
         ready_ = true;
         position_ = look.last;
         looked_ = look.settled;

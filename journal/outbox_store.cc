@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "journal/event_json.h"
 #include "journal/subscriber_json.h"
@@ -23,10 +24,13 @@ namespace {
 constexpr std::array<std::string_view, 4> kStates{"pending", "in_flight", "published", "failed"};
 /// Events of one look at the journal.
 constexpr int kPage = 2000;
-/// A subscriber of which so many are open gets no new ones.
-constexpr std::int64_t kMostOpen = 1000;
-/// Numbers and times are in the same order but for transactions that take long: so far is looked back.
-constexpr std::int64_t kLookBack = 1000;
+/// What of a look is taken up: whoever tells it holds that in memory.
+constexpr std::size_t kMostBytes = 1 << 20;
+constexpr int kMostWaiting = 100;
+/// So far is looked for the oldest event that somebody has not taken.
+constexpr int kMostPages = 10;
+/// No transaction takes longer.
+constexpr std::chrono::minutes kLongestTransaction{1};
 
 std::string like_pattern(const std::string& pattern) {
     std::string like;
@@ -37,9 +41,7 @@ std::string like_pattern(const std::string& pattern) {
     return like;
 }
 
-/// $5 to $9 of the statements that choose.
-Params& add_choice(Params& params, const Subscriber& subscriber, const EventChoice& choice) {
-    params.add(subscriber.all_organizations() ? std::string() : subscriber.organization_id);
+void add_choice(Params& params, const EventChoice& choice) {
     SqlArray kinds;
     SqlArray types;
     for (const auto* topic : choice.topics) {
@@ -50,7 +52,7 @@ Params& add_choice(Params& params, const Subscriber& subscriber, const EventChoi
     for (const auto& pattern : choice.types) patterns.add(like_pattern(pattern));
     SqlArray workflow_types;
     for (const auto& each : choice.workflow_types) workflow_types.add(each);
-    return params.add(std::move(kinds)).add(std::move(types)).add(std::move(patterns)).add(std::move(workflow_types));
+    params.add(std::move(kinds)).add(std::move(types)).add(std::move(patterns)).add(std::move(workflow_types));
 }
 
 /// What is chosen of the next page of the journal, and how far that has been looked at.
@@ -58,22 +60,33 @@ struct Found {
     std::vector<NumberedEvent> events;
     std::int64_t until = 0;
 };
-Found find(Tx& tx, const Subscriber& subscriber, const EventChoice& choice, std::int64_t after, std::int64_t last,
-           int most) {
+/// `of`: what its events have to be besides; its numbers say where to look.
+Found find(Tx& tx, const Subscriber& subscriber, const Replay& of, int most) {
     Found found;
-    auto params = Params().add(after).add(last).add(kPage).add(most);
-    const auto rows = tx.exec(sql::chosen_events, add_choice(params, subscriber, choice));
-    for (std::size_t i = 0; i < rows.size(); ++i) {
+    auto params = Params().add(of.after).add(of.last).add(kPage).add(most);
+    params.add(subscriber.all_organizations() ? std::string() : subscriber.organization_id);
+    add_choice(params, subscriber.choice);
+    add_choice(params, of.choice);
+    const auto rows = tx.exec(sql::chosen_events, params.add(of.since).add(of.until));
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < rows.size() && bytes < kMostBytes; ++i) {
         RowReader row(rows, i);
         found.events.push_back(read_numbered_event(row));
+        bytes += found.events.back().payload.size();
     }
-    if (found.events.size() >= static_cast<std::size_t>(most)) {
+    if (found.events.size() < rows.size() || rows.size() >= static_cast<std::size_t>(most)) {
         found.until = found.events.back().number;
         return found;
     }
-    const auto end = tx.exec(sql::end_of_page, Params().add(after).add(last).add(kPage));
+    const auto end = tx.exec(sql::end_of_page, Params().add(of.after).add(of.last).add(kPage));
     found.until = RowReader(end, 0).integer();
     return found;
+}
+Replay between(std::int64_t after, std::int64_t last) {
+    Replay all;
+    all.after = after;
+    all.last = last;
+    return all;
 }
 
 SqlArray numbers(const std::vector<NumberedEvent>& events) {
@@ -109,21 +122,10 @@ SubscriberState read_state(const Rows& rows) {
     return state;
 }
 
-/// Messages that wait for their turn; those whose event is not kept any more have failed.
-void claim_waiting(Tx& tx, const Subscriber& subscriber, int most, Claim& claim) {
-    const auto rows = tx.exec(sql::claim_messages, Params().add(subscriber.id).add(most).add(subscriber.ordered));
-    if (rows.empty()) return;
-    std::map<std::int64_t, MessageTries> tries;
+/// Those that have their row in flight already; those whose event is not kept any more have failed.
+void add_messages(Tx& tx, const Subscriber& subscriber, std::map<std::int64_t, MessageTries> tries, Claim& claim) {
     SqlArray wanted;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
-        const auto number = row.integer();
-        wanted.add(number);
-        auto& each = tries[number];
-        each.deliveries = row.small();
-        each.failures = row.small();
-        each.failing_since = row.maybe_time();
-    }
+    for (const auto& [number, each] : tries) wanted.add(number);
     const auto events = tx.exec(sql::events_by_number, Params().add(std::move(wanted)));
     for (std::size_t i = 0; i < events.size(); ++i) {
         RowReader row(events, i);
@@ -138,25 +140,55 @@ void claim_waiting(Tx& tx, const Subscriber& subscriber, int most, Claim& claim)
     if (!gone.empty()) OutboxStore().record(tx, subscriber.id, gone, claim.state);
 }
 
+/// Messages that wait for their turn.
+void claim_waiting(Tx& tx, const Subscriber& subscriber, int most, Claim& claim) {
+    const auto rows = tx.exec(sql::claim_messages, Params().add(subscriber.id).add(most).add(subscriber.ordered));
+    if (rows.empty()) return;
+    std::map<std::int64_t, MessageTries> tries;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        auto& each = tries[row.integer()];
+        each.deliveries = row.small();
+        each.failures = row.small();
+        each.failing_since = row.maybe_time();
+    }
+    add_messages(tx, subscriber, tries, claim);
+}
+
+/// Whether there is something to be told once more, and the first of that, if there is to be any of it.
 bool claim_replay(Tx& tx, const Subscriber& subscriber, int most, Claim& claim) {
     const auto rows = tx.exec(sql::next_replay, Params().add(subscriber.id));
     if (rows.empty()) return false;
+    if (most <= 0) return true;
     RowReader row(rows, 0);
     const auto id = row.integer();
-    const auto position = row.integer();
-    const auto last = row.integer();
-    const auto choice = stored_choice(row.view());
-    auto found = find(tx, subscriber, choice, position, last, most);
-    // What the subscriber has not chosen is not told again either.
-    const auto unwanted = [&](const NumberedEvent& event) {
-        return !subscriber.choice.matches(event.kind, event.type, event.workflow_type);
-    };
-    std::erase_if(found.events, unwanted);
-    const auto count = take_up(tx, subscriber.id, std::move(found.events), sql::take_up_again, claim.messages);
-    if (found.until >= last) {
+    Replay replay;
+    replay.after = row.integer();
+    replay.last = row.integer();
+    replay.failed = row.flag();
+    replay.choice = stored_choice(row.view());
+    replay.since = row.maybe_time();
+    replay.until = row.maybe_time();
+    std::int64_t until = replay.last;
+    std::size_t count = 0;
+    if (replay.failed) {
+        const int some = std::min(most, kMostWaiting);
+        auto values = Params().add(subscriber.id).add(replay.after).add(replay.last).add(some);
+        const auto taken = tx.exec(sql::take_up_failed, std::move(values));
+        std::map<std::int64_t, MessageTries> tries;
+        for (std::size_t i = 0; i < taken.size(); ++i) tries[RowReader(taken, i).integer()];
+        count = tries.size();
+        if (count == static_cast<std::size_t>(some)) until = tries.rbegin()->first;
+        if (count > 0) add_messages(tx, subscriber, std::move(tries), claim);
+    } else {
+        auto found = find(tx, subscriber, replay, most);
+        until = found.until;
+        count = take_up(tx, subscriber.id, std::move(found.events), sql::take_up_again, claim.messages);
+    }
+    if (until >= replay.last) {
         tx.send(sql::end_replay, Params().add(id));
     } else {
-        tx.send(sql::advance_replay, Params().add(id).add(found.until).add(static_cast<std::int64_t>(count)));
+        tx.send(sql::advance_replay, Params().add(id).add(until).add(static_cast<std::int64_t>(count)));
     }
     return true;
 }
@@ -165,7 +197,7 @@ void claim_new(Tx& tx, const Subscriber& subscriber, const ClaimRequest& request
     const auto after = std::max(claim.state.position, request.nothing_until);
     auto until = after;
     if (after < request.last) {
-        auto found = find(tx, subscriber, subscriber.choice, after, request.last, most);
+        auto found = find(tx, subscriber, between(after, request.last), most);
         until = found.until;
         take_up(tx, subscriber.id, std::move(found.events), sql::take_up_messages, claim.messages);
     }
@@ -188,6 +220,8 @@ std::optional<MessageState> parse_message_state(std::string_view text) {
 void OutboxStore::take_over(Tx& tx) const { tx.exec(sql::take_over_messages); }
 
 void OutboxStore::take_back(Tx& tx, const SubscriberId& id) const {
+    // A claim whose commit was in doubt may still be on its way: it holds this.
+    lock_state(tx, id);
     tx.exec(sql::take_back_messages, Params().add(id));
 }
 
@@ -200,46 +234,44 @@ std::optional<SubscriberState> OutboxStore::lock_state(Tx& tx, const SubscriberI
 Claim OutboxStore::claim(Tx& tx, const Subscriber& subscriber, const ClaimRequest& request) const {
     Claim claim;
     const auto state = lock_state(tx, subscriber.id);
-    if (!state) return claim;
+    const auto version = tx.exec(sql::subscriber_version, Params().add(subscriber.id));
+    claim.stale = !state || version.empty() || RowReader(version, 0).small() != subscriber.version;
+    if (claim.stale) return claim;
     claim.state = *state;
-    const auto open = [&] {
+    const auto is_full = [&] {
         const auto rows = tx.exec(sql::open_messages, Params().add(subscriber.id));
         RowReader row(rows, 0);
-        const auto count = row.integer();
+        const bool full = row.flag();
         claim.next_due = row.maybe_time();
-        return count;
+        // In order, what waits goes first, all of it.
+        return full || (subscriber.ordered && claim.next_due);
     };
     const auto room = [&] { return request.most - static_cast<int>(claim.messages.size()); };
     const bool waiting_first = subscriber.ordered || !request.new_first;
     if (waiting_first) claim_waiting(tx, subscriber, room(), claim);
-    // In order, what waits goes first, all of it; and who has too much open is not given more.
-    claim.full = open() >= kMostOpen || (subscriber.ordered && claim.next_due);
-    if (!claim.full && room() > 0 && request.replays_first) claim.more = claim_replay(tx, subscriber, room(), claim);
+    claim.full = is_full();
+    bool replays = false;
+    if (!claim.full && request.replays_first) replays = claim_replay(tx, subscriber, room(), claim);
     if (!claim.full && room() > 0) {
         claim_new(tx, subscriber, request, room(), claim);
     } else {
-        claim.more = claim.more || std::max(claim.state.position, request.nothing_until) < request.last;
+        claim.more = std::max(claim.state.position, request.nothing_until) < request.last;
     }
-    if (!claim.full && room() > 0 && !request.replays_first)
-        claim.more = claim_replay(tx, subscriber, room(), claim) || claim.more;
+    if (!claim.full && !request.replays_first) replays = claim_replay(tx, subscriber, room(), claim);
+    claim.more = claim.more || replays || claim.full;
     if (!waiting_first && room() > 0) {
         claim_waiting(tx, subscriber, room(), claim);
-        open();
+        is_full();
     }
     const auto before = [](const Message& a, const Message& b) { return a.event.number < b.event.number; };
     std::sort(claim.messages.begin(), claim.messages.end(), before);
     return claim;
 }
 
-void OutboxStore::record(Tx& tx, const SubscriberId& id, const std::vector<MessageResult>& results,
+bool OutboxStore::record(Tx& tx, const SubscriberId& id, const std::vector<MessageResult>& results,
                          const SubscriberState& state) const {
     std::array<SqlArray, 7> messages;
-    std::array<SqlArray, 10> requests;
-    std::int64_t published = 0;
-    std::int64_t failed = 0;
     for (const auto& result : results) {
-        published += result.state == MessageState::published ? 1 : 0;
-        failed += result.state == MessageState::failed ? 1 : 0;
         messages[0].add(result.event);
         messages[1].add(name(result.state));
         messages[2].add(result.tries.deliveries);
@@ -247,6 +279,18 @@ void OutboxStore::record(Tx& tx, const SubscriberId& id, const std::vector<Messa
         messages[4].add(result.tries.failing_since);
         messages[5].add(result.due);
         messages[6].add(result.error);
+    }
+    const auto moved = tx.exec(sql::record_messages, Params().add(id).add(std::move(messages)));
+    if (moved.empty()) return false;
+    std::set<std::int64_t> recorded;
+    for (std::size_t i = 0; i < moved.size(); ++i) recorded.insert(RowReader(moved, i).integer());
+    std::array<SqlArray, 10> requests;
+    std::int64_t published = 0;
+    std::int64_t failed = 0;
+    for (const auto& result : results) {
+        if (!recorded.contains(result.event)) continue;
+        published += result.state == MessageState::published ? 1 : 0;
+        failed += result.state == MessageState::failed ? 1 : 0;
         if (!result.delivery) continue;
         const auto& delivery = *result.delivery;
         requests[0].add(delivery.event);
@@ -260,9 +304,7 @@ void OutboxStore::record(Tx& tx, const SubscriberId& id, const std::vector<Messa
         requests[8].add(delivery.error);
         requests[9].add(delivery.answer);
     }
-    const bool any = requests[0].size() > 0;
-    tx.send(sql::record_messages, Params().add(id).add(std::move(messages)));
-    if (any) tx.send(sql::record_deliveries, Params().add(id).add(std::move(requests)));
+    if (requests[0].size() > 0) tx.send(sql::record_deliveries, Params().add(id).add(std::move(requests)));
     tx.exec(sql::record_subscriber, Params()
                                         .add(id)
                                         .add(state.failures)
@@ -272,22 +314,45 @@ void OutboxStore::record(Tx& tx, const SubscriberId& id, const std::vector<Messa
                                         .add(failed)
                                         .add(state.last_published)
                                         .add(state.last_error));
+    return true;
 }
 
-void OutboxStore::move_on(Tx& tx, const std::vector<std::pair<SubscriberId, std::int64_t>>& positions) const {
+void OutboxStore::move_on(Tx& tx, const std::vector<Moved>& moved) const {
     SqlArray ids;
     SqlArray until;
-    for (const auto& [id, position] : positions) {
-        ids.add(id);
-        until.add(position);
+    SqlArray versions;
+    for (const auto& each : moved) {
+        ids.add(each.id);
+        until.add(each.position);
+        versions.add(each.version);
     }
-    tx.exec(sql::move_positions, Params().add(std::move(ids)).add(std::move(until)));
+    tx.exec(sql::move_positions, Params().add(std::move(ids)).add(std::move(until)).add(std::move(versions)));
 }
 
 bool OutboxStore::forget(Tx& tx, domain::Duration age) const {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(age).count();
-    const auto messages = tx.exec(sql::forget_messages, Params().add(seconds)).affected();
-    return tx.exec(sql::forget_message_deliveries, Params().add(seconds)).affected() + messages > 0;
+    std::int64_t gone = static_cast<std::int64_t>(tx.exec(sql::forget_messages, Params().add(seconds)).affected());
+    gone += static_cast<std::int64_t>(tx.exec(sql::forget_message_deliveries, Params().add(seconds)).affected());
+    const auto deleted = tx.exec(sql::forget_deleted);
+    gone += RowReader(deleted, 0).integer();
+    tx.exec(sql::forget_subscribers);
+    return gone > 0;
+}
+
+std::optional<TimePoint> OutboxStore::oldest(Tx& tx, const Subscriber& subscriber, std::int64_t position) const {
+    const auto open = tx.exec(sql::oldest_open, Params().add(subscriber.id));
+    if (!open.empty()) return RowReader(open, 0).time();
+    const auto latest = StreamStore().last_event(tx, std::numeric_limits<std::int64_t>::max());
+    for (int i = 0; i < kMostPages && position < latest; ++i) {
+        const auto found = find(tx, subscriber, between(position, latest), 1);
+        if (!found.events.empty()) return found.events.front().at;
+        position = found.until;
+    }
+    const auto next = tx.exec(sql::event_from, Params().add(position + 1));
+    if (next.empty()) return std::nullopt;
+    RowReader row(next, 0);
+    row.skip();
+    return row.time();
 }
 
 OutboxStore::Backlog OutboxStore::backlog(Tx& tx, const Subscriber& subscriber, const SubscriberState& state) const {
@@ -297,12 +362,8 @@ OutboxStore::Backlog OutboxStore::backlog(Tx& tx, const Subscriber& subscriber, 
     backlog.pending = row.integer();
     backlog.in_flight = row.integer();
     backlog.failed = row.integer();
-    backlog.oldest = row.maybe_time();
     backlog.replays = row.integer();
-    if (backlog.oldest) return backlog;
-    const auto found =
-        find(tx, subscriber, subscriber.choice, state.position, std::numeric_limits<std::int64_t>::max(), 1);
-    if (!found.events.empty()) backlog.oldest = found.events.front().at;
+    backlog.oldest = oldest(tx, subscriber, state.position);
     return backlog;
 }
 
@@ -359,26 +420,37 @@ std::vector<DeliveryRow> OutboxStore::deliveries(Tx& tx, const SubscriberId& id,
 }
 
 void OutboxStore::replay(Tx& tx, const SubscriberId& id, const Replay& replay) const {
-    auto values = Params().add(id).add(replay.after).add(replay.last).add(choice_json(replay.choice));
-    tx.exec(sql::put_replay, values.add(replay.by));
+    auto values = Params().add(id).add(replay.after).add(replay.last).add(replay.failed);
+    values.add(choice_json(replay.choice)).add(replay.since).add(replay.until).add(replay.by);
+    tx.exec(sql::put_replay, values);
 }
 
-std::size_t OutboxStore::retry_failed(Tx& tx, const SubscriberId& id) const {
-    return tx.exec(sql::retry_failed_messages, Params().add(id)).affected();
+std::int64_t OutboxStore::replay_failed(Tx& tx, const SubscriberId& id, const std::string& by) const {
+    const auto rows = tx.exec(sql::count_failed, Params().add(id));
+    RowReader row(rows, 0);
+    const auto count = row.integer();
+    Replay of;
+    of.last = row.integer();
+    of.failed = true;
+    of.by = by;
+    if (count > 0) replay(tx, id, of);
+    return count;
 }
 
-bool OutboxStore::replay_one(Tx& tx, const Subscriber& subscriber, const std::array<std::uint8_t, 16>& stream,
-                             int seq) const {
+std::optional<std::int64_t> OutboxStore::replay_one(Tx& tx, const Subscriber& subscriber,
+                                                    const std::array<std::uint8_t, 16>& stream, int seq) const {
     auto values = Params().add(subscriber.id).add(domain::Id<struct StreamTag>{stream}).add(seq);
     values.add(subscriber.all_organizations() ? std::string() : subscriber.organization_id);
-    return tx.exec(sql::replay_one, values).affected() > 0;
+    const auto rows = tx.exec(sql::replay_one, values);
+    RowReader row(rows, 0);
+    if (row.integer() == 0) return std::nullopt;
+    return row.integer();
 }
 
 std::int64_t OutboxStore::number_before(Tx& tx, TimePoint at) const {
-    const auto latest = StreamStore().last_event(tx, std::numeric_limits<std::int64_t>::max());
+    at -= kLongestTransaction;
     std::int64_t low = 1;
-    std::int64_t high = latest + 1;
-    // The first from which on all are later, as far as they are in the order of their times.
+    std::int64_t high = StreamStore().last_event(tx, std::numeric_limits<std::int64_t>::max()) + 1;
     while (low < high) {
         const auto middle = low + (high - low) / 2;
         const auto rows = tx.exec(sql::event_from, Params().add(middle));
@@ -394,9 +466,7 @@ std::int64_t OutboxStore::number_before(Tx& tx, TimePoint at) const {
             low = number + 1;
         }
     }
-    auto params = Params().add(std::max<std::int64_t>(low - kLookBack, 0)).add(low).add(low - 1).add(at);
-    const auto rows = tx.exec(sql::number_before, params);
-    return std::max<std::int64_t>(RowReader(rows, 0).integer(), 0);
+    return low - 1;
 }
 
 }

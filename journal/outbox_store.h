@@ -55,7 +55,8 @@ struct MessageResult {
 };
 
 struct Claim {
-    /// Some of its messages wait for their time, or it has been taken as many as may be open.
+    /// The subscriber is not as it was known: nothing was taken up.
+    bool stale = false;
     std::vector<Message> messages;
     SubscriberState state;
     /// There may be more of it in the journal, or more to be told once more.
@@ -80,10 +81,15 @@ struct ClaimRequest {
     bool new_first = false;
 };
 
+/// What is told once more: of the events after a number and up to another those that were given up, or those that it
+/// has chosen and `choice` too, of a time.
 struct Replay {
     std::int64_t after = 0;
     std::int64_t last = 0;
+    bool failed = false;
     EventChoice choice;
+    std::optional<domain::TimePoint> since;
+    std::optional<domain::TimePoint> until;
     std::string by;
 };
 
@@ -115,12 +121,20 @@ class OutboxStore {
     Claim claim(platform::Tx& tx, const Subscriber& subscriber, const ClaimRequest& request) const;
     /// As it stands, locked.
     std::optional<SubscriberState> lock_state(platform::Tx& tx, const SubscriberId& id) const;
-    /// `state` but for its position, which claims move, and what is counted: that goes by the results.
-    void record(platform::Tx& tx, const SubscriberId& id, const std::vector<MessageResult>& results,
+    /// `state` but for its position, which claims move, and what is counted: that goes by the results. False: all of it
+    /// was recorded before.
+    bool record(platform::Tx& tx, const SubscriberId& id, const std::vector<MessageResult>& results,
                 const SubscriberState& state) const;
+    struct Moved {
+        SubscriberId id;
+        std::int64_t position = 0;
+        /// Of the definition that says so.
+        int version = 0;
+    };
     /// Nothing of theirs is in the journal up to those numbers.
-    void move_on(platform::Tx& tx, const std::vector<std::pair<SubscriberId, std::int64_t>>& positions) const;
-    /// Ended messages and requests that are older than that, so many at most. True: there may be more.
+    void move_on(platform::Tx& tx, const std::vector<Moved>& moved) const;
+    /// Ended messages and requests that are older than that, and those of subscribers that are gone, so many at most.
+    /// True: there may be more.
     bool forget(platform::Tx& tx, domain::Duration age) const;
 
     struct Backlog {
@@ -131,7 +145,6 @@ class OutboxStore {
         std::optional<domain::TimePoint> oldest;
         std::int64_t replays = 0;
     };
-    /// `last`: the latest number that is looked at.
     Backlog backlog(platform::Tx& tx, const Subscriber& subscriber, const SubscriberState& state) const;
 
     /// The latest first, those before that number; without a state: of all.
@@ -140,13 +153,20 @@ class OutboxStore {
     std::vector<DeliveryRow> deliveries(platform::Tx& tx, const SubscriberId& id, std::optional<std::int64_t> before,
                                         int most) const;
 
+    /// When the first event happened that it has not taken, or, where that is far behind, one before it; nullopt: it
+    /// has taken all.
+    std::optional<domain::TimePoint> oldest(platform::Tx& tx, const Subscriber& subscriber,
+                                            std::int64_t position) const;
+
     void replay(platform::Tx& tx, const SubscriberId& id, const Replay& replay) const;
-    /// Those that were given up. Returns how many.
-    std::size_t retry_failed(platform::Tx& tx, const SubscriberId& id) const;
-    /// One event, whatever the subscriber has chosen. False: there is no such event for it.
-    bool replay_one(platform::Tx& tx, const Subscriber& subscriber, const std::array<std::uint8_t, 16>& stream,
-                    int seq) const;
-    /// The number before the first event that is not older than `at`.
+    /// Those that were given up. Returns how many there are.
+    std::int64_t replay_failed(platform::Tx& tx, const SubscriberId& id, const std::string& by) const;
+    /// One event, whatever the subscriber has chosen, if it has come past it; else it is told of it anyway, or has not
+    /// chosen it. nullopt: there is no such event for it; else how many messages that makes.
+    std::optional<std::int64_t> replay_one(platform::Tx& tx, const Subscriber& subscriber,
+                                           const std::array<std::uint8_t, 16>& stream, int seq) const;
+    /// A number before all events that are not older than `at`, and not far before them: numbers are in the order of
+    /// times but for transactions that take long.
     std::int64_t number_before(platform::Tx& tx, domain::TimePoint at) const;
 };
 

@@ -71,6 +71,9 @@ struct SubscriberState {
     std::string last_error;
 };
 
+/// Most of one organization.
+inline constexpr int kMostSubscribers = 100;
+
 /// From so many requests in a row that failed a subscriber itself is taken to be in trouble, and not the message.
 inline constexpr int kFailing = 3;
 

@@ -71,16 +71,36 @@ std::optional<SubscriberStore::Known> SubscriberStore::find(Tx& tx, const std::s
     return rows.empty() ? std::nullopt : read(rows, 0);
 }
 
-bool SubscriberStore::put(Tx& tx, const Subscriber& subscriber) const {
-    const auto context = context_of(subscriber.organization_id, subscriber.name);
-    auto values = Params().add(subscriber.organization_id).add(subscriber.name).add(definition_json(subscriber));
-    values.add(keys_.seal(platform::peer_secrets_json(subscriber.secrets), context)).add(subscriber.updated_by);
-    const auto rows = tx.exec(sql::put_subscriber, std::move(values));
-    return RowReader(rows, 0).flag();
+std::optional<SubscriberStore::Known> SubscriberStore::lock(Tx& tx, const std::string& organization_id,
+                                                            const std::string& name) const {
+    // Read by a statement of its own: what the lock was waited for is seen.
+    if (tx.exec(sql::lock_subscriber, Params().add(organization_id).add(name)).empty()) return std::nullopt;
+    return find(tx, organization_id, name);
 }
 
-bool SubscriberStore::remove(Tx& tx, const std::string& organization_id, const std::string& name) const {
-    return tx.exec(sql::delete_subscriber, Params().add(organization_id).add(name)).affected() > 0;
+std::int64_t SubscriberStore::count(Tx& tx, const std::string& organization_id) const {
+    const auto rows = tx.exec(sql::count_subscribers, Params().add(organization_id));
+    return RowReader(rows, 0).integer();
+}
+
+std::string SubscriberStore::sealed(const Subscriber& subscriber) const {
+    return keys_.seal(platform::peer_secrets_json(subscriber.secrets),
+                      context_of(subscriber.organization_id, subscriber.name));
+}
+
+bool SubscriberStore::create(Tx& tx, const Subscriber& subscriber) const {
+    auto values = Params().add(subscriber.organization_id).add(subscriber.name).add(definition_json(subscriber));
+    values.add(sealed(subscriber)).add(subscriber.updated_by);
+    return !tx.exec(sql::create_subscriber, std::move(values)).empty();
+}
+
+void SubscriberStore::change(Tx& tx, const Subscriber& subscriber) const {
+    auto values = Params().add(subscriber.id).add(definition_json(subscriber)).add(sealed(subscriber));
+    tx.exec(sql::change_subscriber, values.add(subscriber.updated_by));
+}
+
+void SubscriberStore::remove(Tx& tx, const SubscriberId& id) const {
+    tx.exec(sql::delete_subscriber, Params().add(id));
 }
 
 bool SubscriberStore::disable(Tx& tx, const SubscriberId& id, const std::string& by, const std::string& reason) const {
@@ -91,10 +111,10 @@ void SubscriberStore::announce(Tx& tx, const SubscriberId& id) const {
     tx.exec(sql::announce_subscriber, Params().add(id));
 }
 
-bool SubscriberStore::enable(Tx& tx, const SubscriberId& id) const {
+void SubscriberStore::enable(Tx& tx, const SubscriberId& id) const {
     tx.send(sql::forget_failures, Params().add(id));
     announce(tx, id);
-    return tx.exec(sql::enable_subscriber, Params().add(id)).affected() > 0;
+    tx.exec(sql::enable_subscriber, Params().add(id));
 }
 
 std::optional<int> next_subscriber_seq(Tx& tx, const SubscriberId& id) {

@@ -26,18 +26,25 @@ class SubscriberStore {
     /// "": of all organizations. One whose definition or secrets cannot be read any more is left out.
     std::vector<Known> list(platform::Tx& tx, const std::string& organization_id) const;
     std::optional<Known> find(platform::Tx& tx, const std::string& organization_id, const std::string& name) const;
-    /// A new one hears of what happens from now on. True: it is new.
-    bool put(platform::Tx& tx, const Subscriber& subscriber) const;
-    bool remove(platform::Tx& tx, const std::string& organization_id, const std::string& name) const;
+    /// The same, locked: whoever tells it, or changes it, waits for this transaction.
+    std::optional<Known> lock(platform::Tx& tx, const std::string& organization_id, const std::string& name) const;
+    std::int64_t count(platform::Tx& tx, const std::string& organization_id) const;
+    /// It hears of what happens from now on. False: there is one of that name already.
+    bool create(platform::Tx& tx, const Subscriber& subscriber) const;
+    // Of one that is locked.
+    void change(platform::Tx& tx, const Subscriber& subscriber) const;
+    /// It is gone; its rows go later.
+    void remove(platform::Tx& tx, const SubscriberId& id) const;
     /// Nothing is sent until it is enabled; what happens meanwhile waits. False: there is none, or it is already.
     bool disable(platform::Tx& tx, const SubscriberId& id, const std::string& by, const std::string& reason) const;
     /// Whoever tells it looks at once for what there is to tell.
     void announce(platform::Tx& tx, const SubscriberId& id) const;
-    /// Its failures are forgotten, and it is tried at once. False: it was not disabled.
-    bool enable(platform::Tx& tx, const SubscriberId& id) const;
+    /// Its failures are forgotten, and it is tried at once.
+    void enable(platform::Tx& tx, const SubscriberId& id) const;
 
   private:
     std::optional<Known> read(const platform::Rows& rows, std::size_t i) const;
+    std::string sealed(const Subscriber& subscriber) const;
     const platform::KeyRing& keys_;
 };
 

@@ -16,8 +16,10 @@ create table subscribers (
     disabled_at     timestamptz,
     disabled_by     text,
     disabled_reason text,
-    unique (organization_id, name)
+    -- It is gone for everybody; its rows go a little at a time.
+    deleted_at      timestamptz
 );
+create unique index subscribers_named on subscribers (organization_id, name) where deleted_at is null;
 create trigger catalogue_changed after insert or update or delete on subscribers
     for each statement execute function bump_catalogue_version();
 
@@ -78,8 +80,11 @@ create table outbox_replays (
     -- Events after the first number and up to the last.
     position      bigint not null,
     last          bigint not null,
-    -- Which of them, beside what the subscriber hears anyway.
+    -- Those of them that were given up; else which of what the subscriber hears anyway, and of what time.
+    failed        boolean not null default false,
     choice        json not null,
+    since         timestamptz,
+    until         timestamptz,
     requested_by  text not null,
     requested_at  timestamptz not null default now(),
     messages      bigint not null default 0

@@ -34,6 +34,14 @@ constexpr milliseconds kTroublePause{500};
 constexpr seconds kLook{2};
 constexpr seconds kMoveOn{2};
 constexpr seconds kForget{60};
+/// Transactions for subscribers at once.
+constexpr int kMostAtOnce = 2;
+/// Between two looks for a subscriber of whose there was less than a batch, and for each that is told: all together
+/// take no more of the database, however many they are.
+constexpr milliseconds kPace{20};
+constexpr milliseconds kPaceOfEach{4};
+/// Whose backlogs are looked at in one job.
+constexpr std::size_t kMostLookedAt = 10;
 /// What has become of a batch is written down at least this often.
 constexpr seconds kRecord{1};
 }
@@ -58,11 +66,16 @@ Outbox::Outbox(Node& node, Hub& hub, OutboxSettings settings)
       settings_(settings),
       subscribers_(node.keys()),
       tail_(node.executor(), node.database(), {}),
-      wakeup_(node.executor()) {
+      wakeup_(node.executor()),
+      database_(node.executor(), kMostAtOnce) {
     tail_.on_event = [this](const NumberedEvent& event) { hear(event); };
     tail_.on_moved = [this] { heard(); };
     tail_.on_lost = [this] {
-        for (const auto& [id, line] : lines_) line->behind = true;
+        for (const auto& [id, line] : lines_) {
+            line->behind = true;
+            line->disturbed = true;
+            line->nothing_until = 0;
+        }
     };
 }
 
@@ -147,32 +160,46 @@ Task<void> Outbox::load() {
     std::erase_if(all, [](const auto& known) { return known.subscriber.disabled.has_value(); });
     std::set<journal::SubscriberId> wanted;
     for (const auto& known : all) wanted.insert(known.subscriber.id);
-    std::erase_if(lines_, [&](const auto& each) {
-        if (wanted.contains(each.first)) return false;
-        each.second->open = false;
-        each.second->wakeup.signal();
-        return true;
-    });
+    for (const auto& [id, line] : lines_) {
+        if (wanted.contains(id)) continue;
+        line->open = false;
+        line->wakeup.signal();
+        closing_.push_back(line);
+    }
+    std::erase_if(lines_, [](const auto& each) { return !each.second->open; });
+    std::erase_if(closing_, [this](const LinePtr& line) { return !busy(*line); });
     for (auto& known : all) {
-        auto& line = lines_[known.subscriber.id];
+        const auto id = known.subscriber.id;
+        const bool still = std::any_of(closing_.begin(), closing_.end(),
+                                       [&](const LinePtr& each) { return each->subscriber->id == id; });
+        if (still) {
+            // Soon.
+            loaded_ = false;
+            continue;
+        }
+        auto& line = lines_[id];
         const bool fresh = !line;
         if (fresh) {
             line = std::make_shared<Line>(node_.executor(), *epoch_);
-            line->state = std::move(known.state);
-            // Another line of it may have taken something up.
+            line->state = known.state;
+            // What was taken up in doubt before.
             line->doubtful = true;
         }
         const bool changed = fresh || line->subscriber->version != known.subscriber.version;
         const bool ordered = !fresh && line->subscriber->orders != known.subscriber.orders;
         if (changed) line->nothing_until = 0;
-        if (ordered) {
-            // It is to be tried at once.
+        if (ordered && known.state.failures == 0) {
+            // Somebody has had its failures forgotten: it is tried at once.
             line->state.failures = 0;
             line->state.failing_since.reset();
             line->state.not_before.reset();
-            line->full = false;
         }
-        if (changed || ordered || late) line->behind = true;
+        if (changed || ordered || late) {
+            line->behind = true;
+            line->disturbed = true;
+            line->full = false;
+            line->pace = {};
+        }
         line->subscriber = std::make_shared<const Subscriber>(std::move(known.subscriber));
         if (fresh) spawn(serve(line), "tell a subscriber");
         line->wakeup.signal();
@@ -217,7 +244,10 @@ steady_clock::duration Outbox::idle_for(const Line& line) const {
     };
     until(line.state.not_before);
     until(line.next_due);
-    return longest + milliseconds{1};
+    steady_clock::duration idle = longest + milliseconds{1};
+    if (const auto pace = line.pace - steady_clock::now(); pace > steady_clock::duration{0})
+        idle = std::min(idle, pace);
+    return idle;
 }
 
 /// Takes up what there is of a subscriber's, a batch at a time.
@@ -228,10 +258,11 @@ Task<void> Outbox::serve(LinePtr line) {
         const int most = line->subscriber->ordered || failing ? 1 : line->subscriber->workers;
         const bool held = line->state.not_before && *line->state.not_before > now;
         const bool due = line->next_due && *line->next_due <= now;
+        const bool wanted = due || (line->behind && tail_.ready() && !line->full);
+        const bool paced = line->pace > steady_clock::now();
         if (line->doubtful && line->hands == 0) {
             co_await take_back(line);
-        } else if (!line->doubtful && !held && line->hands < most &&
-                   (due || (line->behind && tail_.ready() && !line->full))) {
+        } else if (wanted && !line->doubtful && !held && !paced && line->hands < most) {
             co_await take_up(line);
         } else {
             co_await line->wakeup.wait(idle_for(*line));
@@ -240,42 +271,54 @@ Task<void> Outbox::serve(LinePtr line) {
 }
 
 Task<void> Outbox::take_up(LinePtr line) {
+    line->claiming = true;
+    auto entering = database_.enter();
+    const auto place = co_await std::move(entering);
     journal::ClaimRequest request;
+    const auto subscriber = line->subscriber;
     const bool failing = line->state.failures >= journal::kFailing;
-    request.most = failing ? 1 : line->subscriber->batch;
+    request.most = failing ? 1 : subscriber->batch;
     request.last = tail_.ready() ? tail_.position() : 0;
     request.nothing_until = line->nothing_until;
     ++line->turn;
     request.replays_first = line->turn % 2 == 0;
     request.new_first = failing && line->turn % 4 < 2;
-    line->claiming = true;
+    line->disturbed = false;
     journal::Claim claim;
     std::string trouble;
     try {
-        auto claiming = node_.database().transact(
-            [this, line, epoch = line->epoch, subscriber = line->subscriber, request](Tx& tx) {
-                SchedulerStore().fence(tx, epoch, node_.id());
-                return OutboxStore().claim(tx, *subscriber, request);
-            });
+        auto claiming = node_.database().transact([this, epoch = line->epoch, subscriber, request](Tx& tx) {
+            SchedulerStore().fence(tx, epoch, node_.id());
+            return OutboxStore().claim(tx, *subscriber, request);
+        });
         claim = co_await std::move(claiming);
     } catch (const std::exception& e) {
         trouble = e.what();
     }
     line->claiming = false;
+    line->pace = steady_clock::now() + std::max<steady_clock::duration>(kPace, kPaceOfEach * lines_.size());
     if (!trouble.empty()) {
-        log::debug("a subscriber's events have to wait", {{"subscriber", line->subscriber->name}, {"error", trouble}});
+        log::debug("a subscriber's events have to wait", {{"subscriber", subscriber->name}, {"error", trouble}});
         line->doubtful = true;
         line->behind = true;
         line->nothing_until = 0;
-        co_await platform::pause_for(kTroublePause);
+        line->pace = steady_clock::now() + kTroublePause;
+        co_return;
+    }
+    if (claim.stale) {
+        // What it is to be told is decided by what it says now.
+        line->behind = true;
+        line->nothing_until = 0;
+        reload();
         co_return;
     }
     // The rest of its state is known better here.
     line->state.position = claim.state.position;
-    line->full = claim.full;
+    line->full = claim.full && !line->disturbed;
     line->next_due = claim.next_due;
-    line->behind = claim.more || !tail_.ready() || tail_.position() > request.last;
+    line->behind = claim.more || line->disturbed || !tail_.ready() || tail_.position() > request.last;
     line->nothing_until = line->behind ? 0 : request.last;
+    if (claim.messages.size() >= static_cast<std::size_t>(request.most)) line->pace = {};
     if (claim.messages.empty()) co_return;
     ++line->hands;
     ++hands_;
@@ -285,6 +328,8 @@ Task<void> Outbox::take_up(LinePtr line) {
 /// Nothing of its is under way here: what the table calls so was committed in doubt.
 Task<void> Outbox::take_back(LinePtr line) {
     bool done = false;
+    auto entering = database_.enter();
+    const auto place = co_await std::move(entering);
     try {
         auto taking = node_.database().transact([this, id = line->subscriber->id, epoch = line->epoch](Tx& tx) {
             SchedulerStore().fence(tx, epoch, node_.id());
@@ -345,9 +390,8 @@ MessageResult Outbox::settle(Line& line, const Message& message, const webhooks:
         report.events.emplace_back(event::subscriber_recovered, "");
         log::info("a subscriber takes events again", {{"subscriber", subscriber.name}});
     }
-    if (verdict.disable && !report.disable) {
+    if (verdict.disable && !report.disable && line.open) {
         report.disable = true;
-        report.events.emplace_back(event::subscriber_disabled, line.state.last_error);
         log::error("a subscriber has taken nothing for too long and is told no more",
                    {{"subscriber", subscriber.name},
                     {"error", line.state.last_error},
@@ -356,8 +400,26 @@ MessageResult Outbox::settle(Line& line, const Message& message, const webhooks:
     return result;
 }
 
-/// One after the other. Where the subscriber is held meanwhile, the rest waits for its turn.
 Task<void> Outbox::deliver(LinePtr line, std::vector<Message> messages) {
+    std::string trouble;
+    try {
+        co_await deliver_batch(line, messages);
+    } catch (const std::exception& e) {
+        trouble = e.what();
+    }
+    if (!trouble.empty()) {
+        log::error("a batch of events was not told to its end",
+                   {{"subscriber", line->subscriber->name}, {"error", trouble}, {"next", "it is told again"}});
+        line->doubtful = true;
+    }
+    line->full = false;
+    --line->hands;
+    --hands_;
+    line->wakeup.signal();
+}
+
+/// One after the other. Where the subscriber is held meanwhile, the rest waits for its turn.
+Task<void> Outbox::deliver_batch(LinePtr line, const std::vector<Message>& messages) {
     Report report;
     auto recorded = steady_clock::now();
     bool held = false;
@@ -383,35 +445,36 @@ Task<void> Outbox::deliver(LinePtr line, std::vector<Message> messages) {
     auto recording = record(line, std::move(report));
     const bool done = co_await std::move(recording);
     if (!done) line->doubtful = true;
-    line->full = false;
-    --line->hands;
-    --hands_;
-    line->wakeup.signal();
+}
+
+Task<void> Outbox::write_down(const LinePtr& line, const Report& report) {
+    auto entering = database_.enter();
+    const auto place = co_await std::move(entering);
+    auto writing = node_.database().transact([this, epoch = line->epoch, subscriber = line->subscriber, report,
+                                              state = line->state, open = line->open](Tx& tx) {
+        SchedulerStore().fence(tx, epoch, node_.id());
+        const OutboxStore store;
+        const auto locked = store.lock_state(tx, subscriber->id);
+        if (!locked) return;
+        // Somebody may have switched it off since this batch was taken up.
+        if (!store.record(tx, subscriber->id, report.results, open ? state : *locked) || !open) return;
+        for (const auto& [type, why] : report.events)
+            append_subscriber_event(tx, *subscriber, node_.id(), type, "hub", why);
+        const auto why = "it has taken nothing for too long: " + state.last_error;
+        if (report.disable && subscribers_.disable(tx, subscriber->id, "hub", why))
+            append_subscriber_event(tx, *subscriber, node_.id(), domain::event::subscriber_disabled, "hub", why);
+    });
+    co_await std::move(writing);
 }
 
 /// Said until the database has it, as long as this node leads. False: what was sent is sent again by who leads next.
 Task<bool> Outbox::record(LinePtr line, Report report) {
     if (report.results.empty()) co_return true;
-    const auto subscriber = line->subscriber;
     for (auto wait = milliseconds{100};; wait = std::min(wait * 2, milliseconds{2000})) {
         std::string trouble;
         bool fenced = false;
         try {
-            auto writing = node_.database().transact(
-                [this, line, epoch = line->epoch, subscriber, report, state = line->state, open = line->open](Tx& tx) {
-                    SchedulerStore().fence(tx, epoch, node_.id());
-                    const OutboxStore store;
-                    const auto locked = store.lock_state(tx, subscriber->id);
-                    if (!locked) return;
-                    // Somebody may have switched it off, and on again, since this batch was taken up.
-                    store.record(tx, subscriber->id, report.results, open ? state : *locked);
-                    for (const auto& [type, why] : report.events)
-                        append_subscriber_event(tx, *subscriber, node_.id(), type, "hub", why);
-                    if (report.disable)
-                        subscribers_.disable(tx, subscriber->id, "hub",
-                                             "it has taken nothing for too long: " + state.last_error);
-                });
-            co_await std::move(writing);
+            co_await write_down(line, report);
         } catch (const Fenced&) {
             fenced = true;
         } catch (const std::exception& e) {
@@ -420,7 +483,7 @@ Task<bool> Outbox::record(LinePtr line, Report report) {
         if (fenced) co_return false;
         if (trouble.empty()) break;
         log::debug("what a subscriber was told is not written down yet",
-                   {{"subscriber", subscriber->name}, {"error", trouble}});
+                   {{"subscriber", line->subscriber->name}, {"error", trouble}});
         if (!hub_.leads() || hub_.epoch() != line->epoch) co_return false;
         co_await platform::pause_for(wait);
     }
@@ -443,11 +506,11 @@ Task<void> Outbox::housekeeping() {
     }
     if (now - moved_at_ > kMoveOn) {
         moved_at_ = now;
-        std::vector<std::pair<journal::SubscriberId, std::int64_t>> moved;
+        std::vector<OutboxStore::Moved> moved;
         for (const auto& [id, line] : lines_) {
             if (line->behind || line->claiming || line->nothing_until <= line->state.position) continue;
             line->state.position = line->nothing_until;
-            moved.emplace_back(id, line->nothing_until);
+            moved.push_back({id, line->nothing_until, line->subscriber->version});
         }
         if (!moved.empty()) {
             auto writing = node_.database().transact([this, epoch, moved](Tx& tx) {
@@ -473,17 +536,22 @@ Task<void> Outbox::look_at_backlogs() {
         line->oldest.reset();
         if (line->behind || line->hands > 0 || line->next_due) behind.push_back(line);
     }
-    if (!behind.empty()) {
-        std::vector<std::pair<std::shared_ptr<const Subscriber>, journal::SubscriberState>> asked;
-        for (const auto& line : behind) asked.emplace_back(line->subscriber, line->state);
+    while (!behind.empty()) {
+        const auto some = std::min(behind.size(), kMostLookedAt);
+        const std::vector<LinePtr> few(behind.end() - static_cast<std::ptrdiff_t>(some), behind.end());
+        behind.resize(behind.size() - some);
+        std::vector<std::pair<std::shared_ptr<const Subscriber>, std::int64_t>> asked;
+        for (const auto& line : few) asked.emplace_back(line->subscriber, line->state.position);
+        auto entering = database_.enter();
+        const auto place = co_await std::move(entering);
         auto reading = node_.database().read([asked](Tx& tx) {
             std::vector<std::optional<TimePoint>> oldest;
-            for (const auto& [subscriber, state] : asked)
-                oldest.push_back(OutboxStore().backlog(tx, *subscriber, state).oldest);
+            for (const auto& [subscriber, position] : asked)
+                oldest.push_back(OutboxStore().oldest(tx, *subscriber, position));
             return oldest;
         });
         const auto oldest = co_await std::move(reading);
-        for (std::size_t i = 0; i < behind.size(); ++i) behind[i]->oldest = oldest[i];
+        for (std::size_t i = 0; i < few.size(); ++i) few[i]->oldest = oldest[i];
     }
     const auto now = node_.clock().now();
     std::vector<Probe::Backlog> shown;

@@ -13,6 +13,7 @@
 #include "journal/subscriber_store.h"
 #include "orchestrator/hub.h"
 #include "orchestrator/node.h"
+#include "platform/semaphore.h"
 #include "webhooks/signed_post.h"
 
 namespace impresario::orchestrator {
@@ -55,6 +56,10 @@ class Outbox {
         /// Batches on their way.
         int hands = 0;
         bool claiming = false;
+        /// Somebody wants another look than the claim that is under way.
+        bool disturbed = false;
+        /// Not before that, unless it has as much as can be taken up at once.
+        std::chrono::steady_clock::time_point pace{};
         /// There may be something of it in the journal, beyond what `nothing_until` says.
         bool behind = true;
         std::int64_t nothing_until = 0;
@@ -71,6 +76,7 @@ class Outbox {
     };
     using LinePtr = std::shared_ptr<Line>;
 
+    bool busy(const Line& line) const { return line.hands > 0 || line.claiming; }
     bool leading(const Line& line) const {
         return line.open && !stopped_ && hub_.leads() && hub_.epoch() == line.epoch;
     }
@@ -84,6 +90,7 @@ class Outbox {
     platform::Task<void> take_back(LinePtr line);
     std::chrono::steady_clock::duration idle_for(const Line& line) const;
     platform::Task<void> deliver(LinePtr line, std::vector<journal::Message> messages);
+    platform::Task<void> deliver_batch(LinePtr line, const std::vector<journal::Message>& messages);
     /// What has happened to a batch since it was last written down.
     struct Report {
         std::vector<journal::MessageResult> results;
@@ -92,6 +99,7 @@ class Outbox {
     };
     journal::MessageResult settle(Line& line, const journal::Message& message, const webhooks::Posted& posted,
                                   Report& report);
+    platform::Task<void> write_down(const LinePtr& line, const Report& report);
     platform::Task<bool> record(LinePtr line, Report report);
     platform::Task<void> look_at_backlogs();
     void hear(const journal::NumberedEvent& event);
@@ -104,6 +112,10 @@ class Outbox {
     journal::EventTail tail_;
     platform::Wakeup wakeup_;
     std::map<journal::SubscriberId, LinePtr> lines_;
+    /// Those that are told no more, as long as something of theirs is under way: nobody tells it beside them.
+    std::vector<LinePtr> closing_;
+    /// What is done in the database for subscribers leaves room for all that is more urgent.
+    platform::Semaphore database_;
     std::optional<std::int64_t> epoch_;
     std::chrono::steady_clock::time_point loaded_at_{};
     std::chrono::steady_clock::time_point looked_at_{};

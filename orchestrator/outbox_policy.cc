@@ -64,7 +64,8 @@ OutboxVerdict after_delivery(const journal::Subscriber& subscriber, const journa
         ++verdict.tries.failures;
         if (!verdict.tries.failing_since) verdict.tries.failing_since = now;
     }
-    const bool others_were_taken = verdict.tries.failing_since && state.last_published > verdict.tries.failing_since;
+    const bool others_were_taken =
+        !subscriber.ordered && verdict.tries.failing_since && state.last_published > verdict.tries.failing_since;
     // Who has taken others before has looked at this one.
     const bool refused =
         std::holds_alternative<webhooks::Rejected>(outcome) && (subscriber.ordered || state.last_published);

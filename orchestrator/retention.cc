@@ -29,7 +29,7 @@ constexpr int kRest = 4;
 constexpr milliseconds kShortestRest{20};
 /// While the database or the hub is short of something.
 constexpr seconds kPressed{5};
-constexpr seconds kTroublePause{10};
+constexpr seconds kTroublePause{2};
 
 struct Look {
     std::vector<Family> families;
@@ -124,14 +124,19 @@ Task<void> Retention::pass_organization(std::string organization_id) {
             const auto at = journal::goes_at(settings_.policy, family, seen.told);
             if (!at || *at > now) continue;
             if (!firsts.empty() && members + family.members.size() > kMostRemoved) {
-                co_await remove(std::exchange(firsts, {}));
+                auto removing = remove(firsts);
+                co_await std::move(removing);
+                firsts.clear();
                 members = 0;
                 if (!goes_on()) co_return;
             }
             firsts.push_back(family.members.front().id);
             members += family.members.size();
         }
-        if (!firsts.empty()) co_await remove(std::move(firsts));
+        if (!firsts.empty()) {
+            auto removing = remove(std::move(firsts));
+            co_await std::move(removing);
+        }
         if (last) co_return;
     }
 }

@@ -1,1 +1,1 @@
-delete from subscribers where organization_id = $1 and name = $2
+update subscribers set deleted_at = now() where subscriber_id = $1 and deleted_at is null

@@ -1,3 +1,4 @@
-update subscriber_states s set position = t.position
-from unnest($1::uuid[], $2::bigint[]) as t(subscriber_id, position)
-where s.subscriber_id = t.subscriber_id and s.position < t.position
+update subscriber_states t set position = m.position
+from unnest($1::uuid[], $2::bigint[], $3::integer[]) as m(subscriber_id, position, version)
+join subscribers s using (subscriber_id)
+where t.subscriber_id = m.subscriber_id and t.position < m.position and s.version = m.version

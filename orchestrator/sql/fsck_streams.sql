@@ -9,7 +9,7 @@ with counted as (
     select null, null, 'provider ' || provider, stream_id, last_seq from provider_weather
     union all
     select s.organization_id, null, 'subscriber ' || s.name, subscriber_id, t.last_seq
-    from subscribers s join subscriber_states t using (subscriber_id)
+    from subscribers s join subscriber_states t using (subscriber_id) where s.deleted_at is null
     union all
     select null, null, 'node ' || name || ' ' || node, node, last_seq from nodes
 ), streams as (

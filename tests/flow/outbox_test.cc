@@ -301,14 +301,119 @@ TEST(Outbox, WhoTakesNothingForTooLongIsToldNoMoreUntilSomebodyEnablesIt) {
     EXPECT_THAT(shown["disabled"]["reason"], HasSubstr("404"));
     EXPECT_EQ(t.hub.database.value("select count(*) from events where type = 'subscriber.disabled'"), "1");
     const auto quiet = t.ear.count();
-    t.enqueue(10);
+    t.put("witness");
     t.ear.set_script([](const Asked&) { return Behaviour{200, "{}"}; });
-    EXPECT_EQ(t.ear.count(), quiet);
+    t.enqueue(10);
+    ASSERT_TRUE(t.await_published("witness", 10));
+    EXPECT_EQ(t.ear.count(), quiet + 10) << "it is told nothing";
+    EXPECT_EQ(t.hub.api("DELETE", "/v1/subscribers/witness").status, 200);
     EXPECT_EQ(t.hub.api("POST", "/v1/subscribers/crm/enable").status, 200);
     ASSERT_TRUE(t.await_published("crm", 20));
     EXPECT_EQ(t.told(), t.ids_of("execution.completed")) << "what happened meanwhile too";
     EXPECT_EQ(t.hub.api("POST", "/v1/subscribers/crm/disable", {{"reason", "moving"}}).status, 200);
     EXPECT_EQ(t.show("crm")["disabled"]["reason"], "moving");
+}
+
+TEST(Outbox, WhatASubscriberIsToHearFromNowOnItHears) {
+    Telling t;
+    t.put("crm");
+    for (int i = 0; i < 15; ++i) {
+        // Something else happens meanwhile, so that the journal is being looked through.
+        t.enqueue(3);
+        t.put("crm", {{"types", {"execution.queued", "execution.completed"}}}, 200);
+        const auto id = t.hub.enqueue("work");
+        ASSERT_TRUE(eventually([&] { return t.told().contains("evt_" + id + "_1"); })) << i;
+        t.put("crm", Json::object(), 200);
+    }
+}
+
+TEST(Outbox, WhoIsSwitchedOffAndOnWhileARequestIsUnderWayIsToldOnce) {
+    std::atomic<int> count{0};
+    Telling t([&](const Asked&) {
+        Behaviour behaviour{200, "{}"};
+        if (count++ == 0) behaviour.delay = std::chrono::milliseconds{1500};
+        return behaviour;
+    });
+    t.put("crm", {{"workers", 1}});
+    t.enqueue(10);
+    ASSERT_TRUE(t.ear.wait_for(1));
+    EXPECT_EQ(t.hub.api("POST", "/v1/subscribers/crm/disable").status, 200);
+    EXPECT_EQ(t.hub.api("POST", "/v1/subscribers/crm/enable").status, 200);
+    ASSERT_TRUE(t.await_published("crm", 10));
+    EXPECT_EQ(t.ear.count(), 10U);
+    EXPECT_EQ(t.show("crm")["published"], 10);
+}
+
+TEST(Outbox, AReplayDoesNotOvertakeWhatHasNotBeenTold) {
+    std::atomic<bool> deaf{true};
+    Telling t([&](const Asked&) { return Behaviour{deaf ? 503 : 200, "{}"}; });
+    t.put("crm", {{"ordered", true}, {"backoff_max_seconds", 1}});
+    t.enqueue(5);
+    ASSERT_TRUE(eventually([&] { return t.ids_of("execution.completed").size() == 5; }));
+    const auto middle = t.hub.database.value("select to_json(now()) #>> '{}'");
+    t.enqueue(5);
+    ASSERT_TRUE(eventually([&] { return t.ids_of("execution.completed").size() == 10; }));
+    EXPECT_EQ(t.hub.api("POST", "/v1/subscribers/crm/replay", {{"since", middle}}).status, 202);
+    const auto heard = t.ear.count();
+    deaf = false;
+    ASSERT_TRUE(t.await("crm", [](const Json& s) { return s["published"] >= 10 && s["replays"] == 0; }));
+    std::string first_ten;
+    std::set<std::string> seen;
+    const auto asked = t.ear.asked();
+    for (std::size_t i = heard; i < asked.size(); ++i)
+        if (seen.insert(asked[i].webhook_id()).second)
+            first_ten += (first_ten.empty() ? "" : ",") + asked[i].webhook_id();
+    EXPECT_EQ(first_ten,
+              t.hub.database.value("select string_agg('evt_' || stream_id || '_' || seq, ',' order by event_id) "
+                                   "from events where type = 'execution.completed'"));
+}
+
+TEST(Outbox, AnOrganizationHearsOfItsOwnAlone) {
+    Telling t;
+    t.hub.database.run("insert into organizations (organization_id, name) values ('acme', 'Acme')");
+    const auto key = t.hub.make_key("admin", "acme", "acme");
+    const auto ask = [&](const std::string& method, const std::string& path, const Json& body) {
+        return request(t.hub.hub->port(), method, path, {{"authorization", "Bearer " + key}}, body.dump());
+    };
+    EXPECT_EQ(ask("PUT", "/v1/subscribers/mine", {{"url", t.ear.url("/mine")}, {"topics", {"executions"}}}).status,
+              201);
+    EXPECT_EQ(ask("PUT", "/v1/workflow-types/work", {{"endpoints", {{{"url", t.work.url()}}}}}).status, 201);
+    t.put("all");
+    const auto theirs = t.enqueue(1).front();
+    const auto mine =
+        ask("POST", "/v1/executions", {{"workflow_type", "work"}}).json().at("execution_id").get<std::string>();
+    ASSERT_TRUE(t.await_published("all", 2));
+    ASSERT_TRUE(eventually([&] {
+        const auto told = t.ear.asked();
+        return std::any_of(told.begin(), told.end(), [&](const Asked& a) {
+            return a.path == "/mine" && a.json["type"] == "execution.completed";
+        });
+    }));
+    for (const auto& asked : t.ear.asked())
+        if (asked.path == "/mine") EXPECT_EQ(asked.json["data"]["stream_id"], mine);
+    EXPECT_EQ(ask("POST", "/v1/subscribers/mine/replay", {{"event", "evt_" + theirs + "_1"}}).status, 404);
+    EXPECT_EQ(ask("GET", "/v1/subscribers/all", nullptr).status, 404);
+    EXPECT_EQ(ask("DELETE", "/v1/subscribers/all", nullptr).status, 404);
+}
+
+TEST(Outbox, WhoIsDeletedIsGoneAtOnceAndItsRowsSoon) {
+    Telling t;
+    t.put("crm");
+    t.enqueue(3);
+    ASSERT_TRUE(t.await_published("crm", 3));
+    const auto id = t.hub.database.value("select subscriber_id from subscribers");
+    EXPECT_EQ(t.hub.api("DELETE", "/v1/subscribers/crm").status, 200);
+    EXPECT_EQ(t.hub.api("DELETE", "/v1/subscribers/crm").status, 404);
+    EXPECT_EQ(t.show("crm")["status"], 404);
+    const auto again = t.put("crm");
+    EXPECT_EQ(again["published"], 0);
+    EXPECT_EQ(again["version"], 1);
+    t.hub.hub->kill();
+    t.hub.start();
+    EXPECT_TRUE(eventually([&] {
+        return t.hub.database.value("select count(*) from subscribers where subscriber_id = '" + id + "'") == "0";
+    }));
+    EXPECT_EQ(t.hub.database.value("select count(*) from outbox_messages where subscriber_id = '" + id + "'"), "0");
 }
 
 TEST(Outbox, ABusySubscriberIsLeftAloneAsLongAsItAsks) {
