@@ -316,25 +316,22 @@ Task<std::string> EventStream::replay_all() {
         if (last_ > 0 && last_ < position && last_ + 1 < bounds.first.value_or(position + 1))
             co_return resync("what has happened since this cursor is not kept any more");
     }
-    std::vector<NumberedEvent> events;
     if (last_ < position) {
         auto reading = streams_.database_.read([after = last_, position, most = streams_.settings_.page](Tx& tx) {
-            return journal::StreamStore().between(tx, after, position, most);
+            return journal::StreamStore().page(tx, after, position, most);
         });
-        events = co_await std::move(reading);
-        for (const auto& event : events) {
+        const auto page = co_await std::move(reading);
+        for (const auto& event : page.events) {
             if (text.size() > kPage) co_return text;
             last_ = event.number;
             if (filter_.matches(event))
                 text += frame(stream_cursor(std::nullopt, event.number), event.type, journal::event_json(event));
         }
+        last_ = std::max(last_, page.until);
     }
-    if (events.size() < static_cast<std::size_t>(streams_.settings_.page)) {
-        last_ = std::max(last_, position);
-        if (streams_.tail_.ready() && streams_.tail_.position() == position && !ended_) {
-            streams_.wide_.insert(this);
-            live_ = true;
-        }
+    if (last_ >= position && streams_.tail_.ready() && streams_.tail_.position() == position && !ended_) {
+        streams_.wide_.insert(this);
+        live_ = true;
     }
     co_return text;
 }

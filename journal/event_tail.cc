@@ -22,7 +22,7 @@ struct Look {
     std::int64_t oldest = 0;
     std::int64_t settled = 0;
     std::int64_t last = 0;
-    std::vector<NumberedEvent> events;
+    NumberedPage page;
     std::string holder;
 };
 }
@@ -101,19 +101,19 @@ Task<bool> EventTail::round() {
 
     const auto now = steady_clock::now();
     const bool complain = now - settled_at_ > kPatience && now - complained_at_ > kBetweenComplaints;
-    auto looking = database_.read(
-        [horizon = horizon_, ready = ready_, position = position_, most = settings_.page, complain](Tx& tx) {
-            const StreamStore store;
-            Look look;
-            look.oldest = store.oldest_transaction(tx);
-            auto then = horizon;
-            then.ended(look.oldest);
-            look.settled = then.settled();
-            if (ready) look.events = store.between(tx, position, look.settled, most);
-            if (!ready) look.last = store.last_event(tx, look.settled);
-            if (complain && then.waits()) look.holder = store.oldest_writer(tx);
-            return look;
-        });
+    auto looking = database_.read([horizon = horizon_, ready = ready_, after = std::max(position_, looked_),
+                                   most = settings_.page, complain](Tx& tx) {
+        const StreamStore store;
+        Look look;
+        look.oldest = store.oldest_transaction(tx);
+        auto then = horizon;
+        then.ended(look.oldest);
+        look.settled = then.settled();
+        if (ready) look.page = store.page(tx, after, look.settled, most);
+        if (!ready) look.last = store.last_event(tx, look.settled);
+        if (complain && then.waits()) look.holder = store.oldest_writer(tx);
+        return look;
+    });
     auto look = co_await std::move(looking);
     if (!wanted_) co_return false;
     if (complain && !look.holder.empty()) {
@@ -133,16 +133,17 @@ Task<bool> EventTail::round() {
         co_return false;
     }
     std::size_t bytes = 0;
-    bool more = look.events.size() >= static_cast<std::size_t>(settings_.page);
-    for (const auto& event : look.events) {
+    bool cut = false;
+    const auto& events = look.page.events;
+    for (const auto& event : events) {
         position_ = event.number;
         if (on_event) on_event(event);
         bytes += event.payload.size();
-        if (bytes < settings_.bytes || &event == &look.events.back()) continue;
-        more = true;
-        break;
+        cut = bytes >= settings_.bytes && &event != &events.back();
+        if (cut) break;
     }
-    looked_ = more ? position_ : std::max(position_, look.settled);
+    looked_ = cut ? position_ : std::max(position_, look.page.until);
+    const bool more = cut || looked_ < look.settled;
     if (on_moved) on_moved();
     co_return more;
 }

@@ -22,7 +22,7 @@ using platform::Tx;
 namespace {
 
 constexpr std::array<std::string_view, 4> kStates{"pending", "in_flight", "published", "failed"};
-/// Events of one look at the journal.
+/// Numbers of one look for the oldest.
 constexpr int kPage = 2000;
 /// What of a look is taken up: whoever tells it holds that in memory.
 constexpr std::size_t kMostBytes = 1 << 20;
@@ -61,9 +61,10 @@ struct Found {
     std::int64_t until = 0;
 };
 /// `of`: what its events have to be besides; its numbers say where to look.
-Found find(Tx& tx, const Subscriber& subscriber, const Replay& of, int most) {
+Found find(Tx& tx, const Subscriber& subscriber, const Replay& of, int page, int most) {
     Found found;
-    auto params = Params().add(of.after).add(of.last).add(kPage).add(most);
+    found.until = std::min(of.last, of.after + page);
+    auto params = Params().add(of.after).add(found.until).add(most);
     params.add(subscriber.all_organizations() ? std::string() : subscriber.organization_id);
     add_choice(params, subscriber.choice);
     add_choice(params, of.choice);
@@ -74,12 +75,12 @@ Found find(Tx& tx, const Subscriber& subscriber, const Replay& of, int most) {
         found.events.push_back(read_numbered_event(row));
         bytes += found.events.back().payload.size();
     }
+    // The page was not looked at to its end.
     if (found.events.size() < rows.size() || rows.size() >= static_cast<std::size_t>(most)) {
         found.until = found.events.back().number;
-        return found;
+    } else if (rows.empty() && found.until < of.last) {
+        found.until = StreamStore().skip(tx, found.until, of.last);
     }
-    const auto end = tx.exec(sql::end_of_page, Params().add(of.after).add(of.last).add(kPage));
-    found.until = RowReader(end, 0).integer();
     return found;
 }
 Replay between(std::int64_t after, std::int64_t last) {
@@ -156,7 +157,7 @@ void claim_waiting(Tx& tx, const Subscriber& subscriber, int most, Claim& claim)
 }
 
 /// Whether there is something to be told once more, and the first of that, if there is to be any of it.
-bool claim_replay(Tx& tx, const Subscriber& subscriber, int most, Claim& claim) {
+bool claim_replay(Tx& tx, const Subscriber& subscriber, int page, int most, Claim& claim) {
     const auto rows = tx.exec(sql::next_replay, Params().add(subscriber.id));
     if (rows.empty()) return false;
     if (most <= 0) return true;
@@ -181,7 +182,7 @@ bool claim_replay(Tx& tx, const Subscriber& subscriber, int most, Claim& claim) 
         if (count == static_cast<std::size_t>(some)) until = tries.rbegin()->first;
         if (count > 0) add_messages(tx, subscriber, std::move(tries), claim);
     } else {
-        auto found = find(tx, subscriber, replay, most);
+        auto found = find(tx, subscriber, replay, page, most);
         until = found.until;
         count = take_up(tx, subscriber.id, std::move(found.events), sql::take_up_again, claim.messages);
     }
@@ -197,7 +198,7 @@ void claim_new(Tx& tx, const Subscriber& subscriber, const ClaimRequest& request
     const auto after = std::max(claim.state.position, request.nothing_until);
     auto until = after;
     if (after < request.last) {
-        auto found = find(tx, subscriber, between(after, request.last), most);
+        auto found = find(tx, subscriber, between(after, request.last), request.page, most);
         until = found.until;
         take_up(tx, subscriber.id, std::move(found.events), sql::take_up_messages, claim.messages);
     }
@@ -251,13 +252,13 @@ Claim OutboxStore::claim(Tx& tx, const Subscriber& subscriber, const ClaimReques
     if (waiting_first) claim_waiting(tx, subscriber, room(), claim);
     claim.full = is_full();
     bool replays = false;
-    if (!claim.full && request.replays_first) replays = claim_replay(tx, subscriber, room(), claim);
+    if (!claim.full && request.replays_first) replays = claim_replay(tx, subscriber, request.page, room(), claim);
     if (!claim.full && room() > 0) {
         claim_new(tx, subscriber, request, room(), claim);
     } else {
         claim.more = std::max(claim.state.position, request.nothing_until) < request.last;
     }
-    if (!claim.full && !request.replays_first) replays = claim_replay(tx, subscriber, room(), claim);
+    if (!claim.full && !request.replays_first) replays = claim_replay(tx, subscriber, request.page, room(), claim);
     claim.more = claim.more || replays || claim.full;
     if (!waiting_first && room() > 0) {
         claim_waiting(tx, subscriber, room(), claim);
@@ -344,7 +345,7 @@ std::optional<TimePoint> OutboxStore::oldest(Tx& tx, const Subscriber& subscribe
     if (!open.empty()) return RowReader(open, 0).time();
     const auto latest = StreamStore().last_event(tx, std::numeric_limits<std::int64_t>::max());
     for (int i = 0; i < kMostPages && position < latest; ++i) {
-        const auto found = find(tx, subscriber, between(position, latest), 1);
+        const auto found = find(tx, subscriber, between(position, latest), kPage, 1);
         if (!found.events.empty()) return found.events.front().at;
         position = found.until;
     }

@@ -72,6 +72,8 @@ struct ClaimRequest {
     int most = 50;
     /// Numbers up to it are settled.
     std::int64_t last = 0;
+    /// Numbers of the journal that are looked at.
+    int page = 1000;
     /// Nothing of its is known to be in the journal up to there.
     std::int64_t nothing_until = 0;
     /// What is to be told once more goes before what is new.

@@ -1,5 +1,7 @@
 #include "journal/stream_store.h"
 
+#include <algorithm>
+
 #include "domain/id.h"
 #include "journal_sql.h"
 
@@ -48,15 +50,23 @@ std::string StreamStore::oldest_writer(Tx& tx) const {
     return rows.empty() ? std::string{} : RowReader(rows, 0).text();
 }
 
-std::vector<NumberedEvent> StreamStore::between(Tx& tx, std::int64_t after, std::int64_t last, int most) const {
-    const auto rows = tx.exec(sql::numbered_events, Params().add(after).add(last).add(most));
-    std::vector<NumberedEvent> events;
-    events.reserve(rows.size());
+NumberedPage StreamStore::page(Tx& tx, std::int64_t after, std::int64_t last, int most) const {
+    NumberedPage page;
+    page.until = std::min(last, after + most);
+    const auto rows = tx.exec(sql::numbered_events, Params().add(after).add(page.until));
+    page.events.reserve(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
         RowReader row(rows, i);
-        events.push_back(read_numbered_event(row));
+        page.events.push_back(read_numbered_event(row));
     }
-    return events;
+    if (page.events.empty() && page.until < last) page.until = skip(tx, page.until, last);
+    return page;
+}
+
+std::int64_t StreamStore::skip(Tx& tx, std::int64_t after, std::int64_t last) const {
+    const auto rows = tx.exec(sql::next_number, Params().add(after).add(last));
+    const auto next = RowReader(rows, 0).maybe_integer();
+    return next ? *next - 1 : last;
 }
 
 std::int64_t StreamStore::last_event(Tx& tx, std::int64_t last) const {

@@ -29,6 +29,12 @@ struct NumberedEvent {
     std::string payload;
 };
 
+/// By number, and up to where all that there are are in it.
+struct NumberedPage {
+    std::vector<NumberedEvent> events;
+    std::int64_t until = 0;
+};
+
 /// From a row's columns in the order of the members.
 NumberedEvent read_numbered_event(platform::RowReader& row);
 
@@ -44,8 +50,10 @@ class StreamStore {
     std::int64_t oldest_transaction(platform::Tx& tx) const;
     /// Whose transaction has been under way for the longest, for people; empty: nobody's that can be seen.
     std::string oldest_writer(platform::Tx& tx) const;
-    /// At most `most` after `after` and up to `last`, by number.
-    std::vector<NumberedEvent> between(platform::Tx& tx, std::int64_t after, std::int64_t last, int most) const;
+    /// The next of them after `after`, of at most `most` numbers, up to `last`.
+    NumberedPage page(platform::Tx& tx, std::int64_t after, std::int64_t last, int most) const;
+    /// Where a page ends that has no events: before the next that there is, or at `last`.
+    std::int64_t skip(platform::Tx& tx, std::int64_t after, std::int64_t last) const;
     /// The highest number of an event up to `last`; 0: there is none. Unlike `latest` it outlives whatever happens to
     /// the server: a number that was taken and not committed may be given out again after a crash.
     std::int64_t last_event(platform::Tx& tx, std::int64_t last) const;

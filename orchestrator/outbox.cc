@@ -40,6 +40,9 @@ constexpr int kMostAtOnce = 2;
 /// take no more of the database, however many they are.
 constexpr milliseconds kPace{20};
 constexpr milliseconds kPaceOfEach{4};
+/// Numbers that a claim looks at: so many times a batch, up to so many where there is little of it.
+constexpr int kPageOfBatch = 4;
+constexpr int kLargestPage = 10000;
 /// Whose backlogs are looked at in one job.
 constexpr std::size_t kMostLookedAt = 10;
 /// What has become of a batch is written down at least this often.
@@ -188,6 +191,8 @@ Task<void> Outbox::load() {
         const bool changed = fresh || line->subscriber->version != known.subscriber.version;
         const bool ordered = !fresh && line->subscriber->orders != known.subscriber.orders;
         if (changed) line->nothing_until = 0;
+        // Somebody may have mended it.
+        if (changed && !fresh) line->state.not_before.reset();
         if (ordered && known.state.failures == 0) {
             // Somebody has had its failures forgotten: it is tried at once.
             line->state.failures = 0;
@@ -278,6 +283,8 @@ Task<void> Outbox::take_up(LinePtr line) {
     const auto subscriber = line->subscriber;
     const bool failing = line->state.failures >= journal::kFailing;
     request.most = failing ? 1 : subscriber->batch;
+    const int least = subscriber->batch * kPageOfBatch;
+    request.page = line->page = std::clamp(line->page, least, kLargestPage);
     request.last = tail_.ready() ? tail_.position() : 0;
     request.nothing_until = line->nothing_until;
     ++line->turn;
@@ -318,7 +325,10 @@ Task<void> Outbox::take_up(LinePtr line) {
     line->next_due = claim.next_due;
     line->behind = claim.more || line->disturbed || !tail_.ready() || tail_.position() > request.last;
     line->nothing_until = line->behind ? 0 : request.last;
-    if (claim.messages.size() >= static_cast<std::size_t>(request.most)) line->pace = {};
+    // The next look is as large as it has to be to find a batch.
+    const bool found_enough = claim.messages.size() >= static_cast<std::size_t>(request.most);
+    if (found_enough) line->pace = {};
+    line->page = found_enough ? least : line->page * 4;
     if (claim.messages.empty()) co_return;
     ++line->hands;
     ++hands_;

@@ -63,6 +63,8 @@ class Outbox {
         /// There may be something of it in the journal, beyond what `nothing_until` says.
         bool behind = true;
         std::int64_t nothing_until = 0;
+        /// Numbers that a claim looks at: more where there is little of its.
+        int page = 0;
         /// Of its claims: what goes first takes turns.
         unsigned turn = 0;
         /// What was taken up may not be known here: once no batch is on its way it is taken back.

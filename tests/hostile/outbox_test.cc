@@ -52,6 +52,7 @@ TEST(HostileOutbox, WhoIsDownWithAHundredThousandEventsWaitingCostsNobodyAnythin
     Peer back([](const Asked&) { return Behaviour{200, "{}"}; });
     put("down", {{"url", back.url("/")}, {"types", {"test.*"}}, {"ordered", true}});
     constexpr std::size_t kEnough = 2000;
+    ASSERT_TRUE(back.wait_for(1));
     const auto heard = steady_clock::now();
     ASSERT_TRUE(back.wait_for(kEnough, 120));
     std::printf("%.0f events a second, one after the other\n",

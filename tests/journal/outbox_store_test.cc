@@ -111,13 +111,13 @@ TEST(OutboxStore, WhatSqlChoosesIsWhatStreamsChoose) {
             rows.connect([&](Tx& tx) {
                 tx.run("delete from outbox_messages");
                 tx.run("update subscriber_states set position = 0");
-                for (const auto& event : StreamStore().between(tx, 0, last, 10000))
+                for (const auto& event : StreamStore().page(tx, 0, last, 10000).events)
                     if ((rows.subscriber.all_organizations() || event.organization_id == organization) &&
                         choice.matches(event.kind, event.type, event.workflow_type))
                         expected.push_back(event.number);
             });
             std::vector<std::int64_t> claimed;
-            const auto claim = rows.claim({500, last, 0, false});
+            const auto claim = rows.claim({500, last, 1000, 0, false});
             for (const auto& message : claim.messages) claimed.push_back(message.event.number);
             EXPECT_EQ(claimed, expected);
             chosen += claimed.size();
@@ -131,22 +131,22 @@ TEST(OutboxStore, ClaimsGoOnWhereTheLastEnded) {
     const auto last = rows.last();
     std::vector<std::int64_t> claimed;
     for (int i = 0; i < 100; ++i) {
-        const auto claim = rows.claim({7, last, 0, i % 2 == 0});
+        const auto claim = rows.claim({7, last, 1000, 0, i % 2 == 0});
         for (const auto& message : claim.messages) claimed.push_back(message.event.number);
         if (!claim.more) break;
     }
     EXPECT_TRUE(std::is_sorted(claimed.begin(), claimed.end()));
-    rows.connect([&](Tx& tx) { EXPECT_EQ(claimed.size(), StreamStore().between(tx, 0, last, 10000).size()); });
-    EXPECT_TRUE(rows.claim({7, last, 0, false}).messages.empty());
+    rows.connect([&](Tx& tx) { EXPECT_EQ(claimed.size(), StreamStore().page(tx, 0, last, 10000).events.size()); });
+    EXPECT_TRUE(rows.claim({7, last, 1000, 0, false}).messages.empty());
     // Who leads next sends them again, all of them.
     rows.connect([](Tx& tx) { OutboxStore().take_over(tx); });
-    EXPECT_EQ(rows.claim({1000, last, 0, false}).messages.size(), claimed.size());
+    EXPECT_EQ(rows.claim({1000, last, 1000, 0, false}).messages.size(), claimed.size());
 }
 
 TEST(OutboxStore, WhatHasEndedIsForgottenInTime) {
     Rows rows;
     rows.append_all();
-    const auto claim = rows.claim({5, rows.last(), 0, false});
+    const auto claim = rows.claim({5, rows.last(), 1000, 0, false});
     std::vector<MessageResult> results;
     for (const auto& message : claim.messages) {
         MessageResult result{message.event.number, MessageState::published, {1, 0, {}}, {}, "", {}};
@@ -163,12 +163,12 @@ TEST(OutboxStore, WhatHasEndedIsForgottenInTime) {
         EXPECT_EQ(tx.run("select from outbox_messages").size(), 0U);
     });
     // One whose event is gone has failed.
-    const auto next = rows.claim({5, rows.last(), 0, false});
+    const auto next = rows.claim({5, rows.last(), 1000, 0, false});
     rows.connect([&](Tx& tx) {
         OutboxStore().take_over(tx);
         tx.run("delete from events");
     });
-    EXPECT_TRUE(rows.claim({5, rows.last(), 0, false}).messages.empty());
+    EXPECT_TRUE(rows.claim({5, rows.last(), 1000, 0, false}).messages.empty());
     rows.connect([&](Tx& tx) {
         EXPECT_EQ(tx.run("select from outbox_messages where state = 'failed' and error like '%not kept%'").size(), 5U);
     });
