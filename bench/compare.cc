@@ -28,6 +28,12 @@ const std::vector<Measure>& measures() {
          [](const auto& settings, auto& postgres, const auto& counts) {
              return lifecycle(settings, postgres, counts.drain);
          }},
+        {"retention",
+         "lifecycle while what ended long ago is removed",
+         {},
+         [](const auto& settings, auto& postgres, const auto& counts) {
+             return beside_retention(settings, postgres, counts.drain);
+         }},
         {"enqueue",
          "POST /v1/executions, 50 connections",
          {"pgbench_insert"},

@@ -10,6 +10,7 @@
 
 #include "bench/load.h"
 #include "orchestrator/hub.h"
+#include "orchestrator/retention.h"
 #include "platform/callback_json.h"
 #include "platform/crypto.h"
 
@@ -24,19 +25,22 @@ namespace {
 class InProcess {
   public:
     /// Never destroyed: see in_child.
-    static InProcess& make(const StageSettings& settings, platform::DatabaseSettings database) {
-        return *new InProcess(settings, std::move(database));
+    static InProcess& make(const StageSettings& settings, platform::DatabaseSettings database, bool removes = false) {
+        return *new InProcess(settings, std::move(database), removes);
     }
 
-    InProcess(const StageSettings& settings, platform::DatabaseSettings database)
-        : whole_(static_cast<std::size_t>(settings.batch)),
+    /// `removes`: what ended long ago, meanwhile.
+    InProcess(const StageSettings& settings, platform::DatabaseSettings database, bool removes)
+        : removes_(removes),
+          whole_(static_cast<std::size_t>(settings.batch)),
           keys_({domain::Secret(platform::base64(std::string(32, 'k')))}),
           dice_(1),
           database_(io_.get_executor(), pool(settings, std::move(database)), &clock_),
           client_(io_.get_executor(), {}),
           probe_(metrics_),
           node_({io_.get_executor(), database_, clock_, dice_, ids_, keys_, client_, probe_, deliver()}, {}),
-          hub_(node_, hub_settings(settings)) {
+          hub_(node_, hub_settings(settings)),
+          retention_(node_, hub_, {{}, std::chrono::seconds{1}}) {
         hub_.on_granted = [this](domain::Duration took, std::size_t grants) {
             if (grants == whole_) turns_.push_back(std::chrono::duration<double, std::milli>(took).count());
         };
@@ -70,6 +74,7 @@ class InProcess {
             co_await node_.refresh_catalogue();
             node_.start();
             asio::co_spawn(io_, hub_.run(), asio::detached);
+            if (removes_) asio::co_spawn(io_, retention_.run(), asio::detached);
         } catch (...) {
             failure_ = std::current_exception();
             io_.stop();
@@ -121,6 +126,7 @@ class InProcess {
         if (failure_ || settled_ >= settle_ || (turns_wanted_ > 0 && turns_.size() >= turns_wanted_)) io_.stop();
     }
 
+    bool removes_;
     std::size_t whole_;
     asio::io_context io_{1};
     platform::DatabaseClock clock_;
@@ -133,6 +139,7 @@ class InProcess {
     orchestrator::Probe probe_;
     orchestrator::Node node_;
     orchestrator::Hub hub_;
+    orchestrator::Retention retention_;
     std::vector<double> turns_;
     std::int64_t settled_ = 0;
     std::int64_t settle_ = 0;
@@ -242,6 +249,51 @@ std::vector<Figure> lifecycle(const StageSettings& settings, platform::LocalPost
     return {{"lifecycle", static_cast<double>(count) / seconds, "1/s",
              std::to_string(count) + " executions without HTTP, grants of " + std::to_string(settings.batch) + ", " +
                  std::to_string(settings.in_flight) + " in flight"}};
+}
+
+namespace {
+/// What ended a hundred days ago, with all that belongs to it.
+void insert_old(Stage& stage, std::int64_t count) {
+    stage.query(
+        "with made as (insert into executions (execution_id, workflow_type, status, created_at, scheduled_at, "
+        "started_at, "
+        "completed_at, attempts, last_seq) select uuid_v7(), 'bench', 'completed', at, at, at, at, 1, 4 from "
+        "(select now() - interval '100 days' + i * interval '1 millisecond' as at from generate_series(1, " +
+        std::to_string(count) +
+        ") i) s returning execution_id, created_at), inputs as (insert into execution_inputs (execution_id, input_data)"
+        " select execution_id, '{\"task\":1}' from made), results as (insert into execution_results (execution_id, "
+        "opening, "
+        "result_data) select execution_id, 1, '{\"ok\":true}' from made), tried as (insert into attempts "
+        "(execution_id, "
+        "number, attempt_id, opening, deliveries, outcome) select execution_id, 1, gen_random_uuid(), 1, 1, "
+        "'completed' from "
+        "made) insert into events (kind, stream_id, seq, organization_id, type, at, payload) select 'execution', "
+        "execution_id, seq, 'default', 'execution.queued', created_at, '{}' from made, generate_series(1, 4) seq");
+    stage.query("vacuum analyze executions, execution_inputs, execution_results, attempts, events");
+}
+}
+
+std::vector<Figure> beside_retention(const StageSettings& settings, platform::LocalPostgres& postgres,
+                                     std::int64_t count) {
+    double rates[2] = {0, 0};
+    double removed = 0;
+    for (const bool removes : {false, true}) {
+        Stage stage(alone(settings), postgres, Receiver::own, 1);
+        put_type(stage, settings.in_flight);
+        insert_old(stage, 4 * count);
+        insert_rows(stage, count);
+        const double seconds = in_child([&] {
+            InProcess& hub = InProcess::make(settings, stage.database(), removes);
+            hub.run(count, 0);
+            return hub.seconds();
+        });
+        rates[removes ? 1 : 0] = static_cast<double>(count) / seconds;
+        if (removes) removed = std::stod(stage.query("select executions from retention")) / seconds;
+    }
+    return {{"lifecycle_beside_old", rates[0], "1/s", "with " + std::to_string(4 * count) + " that ended long ago"},
+            {"lifecycle_beside_retention", rates[1], "1/s", "while they are removed"},
+            {"retention_removed", removed, "1/s", "executions with all that belongs to them"},
+            {"lifecycle_retention_ratio", rates[1] / rates[0], "", ""}};
 }
 
 std::vector<Figure> claim(const StageSettings& settings, platform::LocalPostgres& postgres, std::int64_t shallow,

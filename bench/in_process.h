@@ -9,6 +9,9 @@ namespace impresario::bench {
 
 /// plan, claim, accept, settle on the tables, events and all. Executions a second.
 std::vector<Figure> lifecycle(const StageSettings& settings, platform::LocalPostgres& postgres, std::int64_t count);
+/// The same without and with what ended long ago being removed meanwhile, and their ratio.
+std::vector<Figure> beside_retention(const StageSettings& settings, platform::LocalPostgres& postgres,
+                                     std::int64_t count);
 /// What a turn that grants 50 takes with `shallow` and with `deep` queued, in milliseconds, and their ratio.
 std::vector<Figure> claim(const StageSettings& settings, platform::LocalPostgres& postgres, std::int64_t shallow,
                           std::int64_t deep);

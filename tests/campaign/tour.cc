@@ -288,6 +288,8 @@ void tour(Hubs& hubs, const Peer& peer) {
     for (const auto* what : {"", "/deaf", "/deaf/messages?state=failed", "/deaf/deliveries"})
         hubs.ask("GET", std::string("/v1/subscribers") + what);
     enqueue_alone(hubs, "whole");
+    // Numbers that nobody has, as where something has gone.
+    hubs.sql("select setval('event_numbers', (select last_value from event_numbers) + 20000)");
     // One of long ago goes.
     hubs.sql(
         "insert into executions (execution_id, workflow_type, status, created_at, scheduled_at, completed_at) select "
