@@ -33,16 +33,17 @@ void write_policy(JsonWriter& json, const journal::RetentionPolicy& policy) {
 }
 }
 
-Task<HttpResponse> Api::show_retention(Call) {
+Task<HttpResponse> Api::show_retention(Call call) {
     if (!retention_) co_return problem(503, "not-ready", "this node is still starting");
     auto reading = node_.database().read([](Tx& tx) { return RetentionStore().standing(tx); });
     const auto standing = co_await std::move(reading);
+    const bool all = call.caller.looks_after_all();
     JsonWriter json;
     json.open();
     write_policy(json, retention_->settings().policy);
     json.field("every_seconds", retention_->settings().every.count())
-        .field("removed_executions", standing.executions)
-        .field("removed_events", standing.events)
+        .field("removed_executions", all ? std::optional(standing.executions) : std::nullopt)
+        .field("removed_events", all ? std::optional(standing.events) : std::nullopt)
         .field("last_pass_at", standing.last_pass)
         .field("last_pass_seconds", standing.last_pass_seconds);
     json.close();

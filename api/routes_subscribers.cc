@@ -6,6 +6,7 @@
 #include "api/request_reader.h"
 #include "journal/event_json.h"
 #include "journal/outbox_store.h"
+#include "journal/retention_store.h"
 #include "journal/subscriber_json.h"
 #include "orchestrator/outbox.h"
 #include "orchestrator/subscriber_events.h"
@@ -273,6 +274,7 @@ Task<HttpResponse> Api::enable_subscriber(Call call) {
     auto enabling =
         about_subscriber(call, [node = node_.id(), by = call.caller.name, why = said.reason](
                                    Tx& tx, const SubscriberStore& store, const SubscriberStore::Known& known) {
+            journal::RetentionStore().wait(tx);
             store.enable(tx, known.subscriber.id);
             orchestrator::append_subscriber_event(tx, known.subscriber, node, event::subscriber_enabled, by, why);
             return true;
@@ -297,6 +299,8 @@ Task<HttpResponse> Api::replay_to_subscriber(Call call) {
         const OutboxStore store;
         const auto& subscriber = known.subscriber;
         Done done;
+        // What is told again is not removed meanwhile.
+        journal::RetentionStore().wait(tx);
         if (request.event) {
             done.messages = store.replay_one(tx, subscriber, request.event->stream, request.event->seq);
             done.found = done.messages.has_value();
@@ -374,15 +378,18 @@ Task<HttpResponse> Api::subscriber_messages(Call call) {
     json.open("messages", '[');
     for (const auto& message : messages) {
         json.open();
-        json.field("webhook_id", journal::event_key(message.event))
-            .field("type", message.event.type)
+        // Empty: the event is not kept any more.
+        const bool kept = message.event.seq > 0;
+        json.field_or_null("webhook_id", kept ? journal::event_key(message.event) : std::string());
+        json.field("type", message.event.type)
             .field("at", message.event.at)
             .field("state", name(message.state))
             .field("deliveries", message.tries.deliveries)
             .field("failures", message.tries.failures)
             .field("due_at", message.due);
         json.field_or_null("error", message.error);
-        json.field("ended_at", message.ended).raw("event", journal::event_json(message.event));
+        json.field("ended_at", message.ended)
+            .raw("event", kept ? journal::event_json(message.event) : std::string("null"));
         json.close();
     }
     json.close(']');
@@ -408,8 +415,8 @@ Task<HttpResponse> Api::subscriber_deliveries(Call call) {
     for (const auto& each : deliveries) {
         const auto& delivery = each.delivery;
         json.open();
-        json.field("webhook_id", each.webhook_id)
-            .field("type", each.type)
+        json.field_or_null("webhook_id", each.webhook_id);
+        json.field("type", each.type)
             .field("number", delivery.number)
             .field("at", delivery.at)
             .field("duration_ms", static_cast<double>(delivery.duration.count()) / 1000.0)

@@ -14,9 +14,10 @@ namespace impresario::domain {
 struct FamilyMember {
     ExecutionId id;
     Status status = Status::queued;
+    /// When it ended, or when anything happened to it since.
     std::optional<TimePoint> ended;
-    /// It is in the dead-letter queue and nobody has decided about it.
-    bool letter_open = false;
+    /// It is in the dead-letter queue and nobody has decided about it, or something that it used is still to be booked.
+    bool held = false;
     /// The number of its last event.
     std::int64_t last_event = 0;
 };

@@ -36,6 +36,7 @@ void EventTail::want() {
     horizon_ = Horizon{};
     begun_at_.reset();
     ready_ = false;
+    hole_ = 0;
     settled_at_ = steady_clock::now();
     wakeup_.signal();
 }
@@ -88,6 +89,7 @@ Task<bool> EventTail::round() {
         horizon_ = Horizon{};
         begun_at_.reset();
         ready_ = false;
+        hole_ = 0;
         if (on_lost) on_lost();
         co_return false;
     }
@@ -101,7 +103,7 @@ Task<bool> EventTail::round() {
 
     const auto now = steady_clock::now();
     const bool complain = now - settled_at_ > kPatience && now - complained_at_ > kBetweenComplaints;
-    auto looking = database_.read([horizon = horizon_, ready = ready_, after = std::max(position_, looked_),
+    auto looking = database_.read([horizon = horizon_, ready = ready_, after = std::max(position_, hole_),
                                    most = settings_.page, complain](Tx& tx) {
         const StreamStore store;
         Look look;
@@ -143,6 +145,8 @@ Task<bool> EventTail::round() {
         if (cut) break;
     }
     looked_ = cut ? position_ : std::max(position_, look.page.until);
+    // Numbers before an event that there is are never given out again; others may be, after a crash.
+    if (events.empty() && looked_ < look.settled) hole_ = looked_;
     const bool more = cut || looked_ < look.settled;
     if (on_moved) on_moved();
     co_return more;

@@ -59,6 +59,8 @@ class EventTail {
     /// The last event that was handed out, and how far there is none after it.
     std::int64_t position_ = 0;
     std::int64_t looked_ = 0;
+    /// Up to there none comes any more, where that is beyond `position_`.
+    std::int64_t hole_ = 0;
     /// What was the latest number when it began to be wanted; nullopt: nobody has asked yet.
     std::optional<std::int64_t> begun_at_;
     bool wanted_ = false;

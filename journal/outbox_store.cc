@@ -402,7 +402,7 @@ std::vector<DeliveryRow> OutboxStore::deliveries(Tx& tx, const SubscriberId& id,
         NumberedEvent event;
         event.stream = row.id<domain::Id<struct StreamTag>>().value;
         event.seq = row.small();
-        each.webhook_id = event_key(event);
+        if (event.seq > 0) each.webhook_id = event_key(event);
         each.type = row.text();
         auto& delivery = each.delivery;
         delivery.event = row.integer();

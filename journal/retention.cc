@@ -35,7 +35,7 @@ std::optional<TimePoint> goes_at(const RetentionPolicy& policy, const domain::Fa
     std::optional<TimePoint> at;
     for (const auto& member : family.members) {
         const auto& age = policy.of(member.status);
-        if (!age || !member.ended || member.letter_open || member.last_event > told) return std::nullopt;
+        if (!age || !member.ended || member.held || member.last_event > told) return std::nullopt;
         at = std::max(at.value_or(*member.ended + *age), *member.ended + *age);
     }
     return at;

@@ -12,7 +12,7 @@ using platform::Tx;
 
 namespace {
 /// Events of one look.
-constexpr int kPage = 2000;
+constexpr int kPage = 5000;
 
 SqlArray ids(const std::vector<ExecutionId>& executions) {
     SqlArray array;
@@ -21,8 +21,12 @@ SqlArray ids(const std::vector<ExecutionId>& executions) {
 }
 }
 
-std::int64_t RetentionStore::told(Tx& tx) const {
-    const auto rows = tx.exec(sql::told_until);
+void RetentionStore::lock(Tx& tx) const { tx.exec(sql::lock_retention); }
+
+void RetentionStore::wait(Tx& tx) const { tx.exec(sql::wait_for_retention); }
+
+std::int64_t RetentionStore::told(Tx& tx, const std::string& organization_id) const {
+    const auto rows = tx.exec(sql::told_until, Params().add(organization_id));
     return RowReader(rows, 0).integer();
 }
 
@@ -35,15 +39,26 @@ std::int64_t RetentionStore::remove_events(Tx& tx, const std::vector<ExecutionId
     return RowReader(rows, 0).integer();
 }
 
-RetentionStore::Forgotten RetentionStore::forget_events(Tx& tx, std::int64_t after, domain::Duration age,
-                                                        std::int64_t told) const {
+RetentionStore::OldEvents RetentionStore::old_events(Tx& tx, std::int64_t after, domain::Duration age,
+                                                     std::int64_t told) const {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(age).count();
-    const auto rows = tx.exec(sql::forget_events, Params().add(after).add(kPage).add(seconds).add(told));
-    RowReader row(rows, 0);
-    Forgotten forgotten;
-    forgotten.events = row.integer();
-    forgotten.until = row.maybe_integer();
-    return forgotten;
+    const auto rows = tx.exec(sql::old_events, Params().add(after).add(kPage).add(seconds).add(told));
+    OldEvents old;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        const auto number = row.integer();
+        if (!row.flag()) return old;
+        old.until = number;
+        if (row.flag()) old.numbers.push_back(number);
+    }
+    return old;
+}
+
+std::int64_t RetentionStore::forget_events(Tx& tx, const std::vector<std::int64_t>& numbers) const {
+    SqlArray array;
+    for (const auto number : numbers) array.add(number);
+    const auto rows = tx.exec(sql::forget_events, Params().add(std::move(array)));
+    return RowReader(rows, 0).integer();
 }
 
 void RetentionStore::note_pass(Tx& tx, double seconds) const {

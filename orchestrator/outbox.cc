@@ -28,6 +28,8 @@ using std::chrono::steady_clock;
 namespace {
 /// Without having been told that anything has changed, all of them are read this often.
 constexpr seconds kReload{10};
+/// The same while one of them is waited for.
+constexpr milliseconds kSoon{900};
 constexpr milliseconds kTroublePause{500};
 /// How often is looked at how far they are behind, how far they have come is written down where nothing is theirs, and
 /// what has ended is forgotten.
@@ -106,6 +108,7 @@ void Outbox::close_all() {
     for (const auto& [id, line] : lines_) {
         line->open = false;
         line->wakeup.signal();
+        closing_.push_back(line);
     }
     lines_.clear();
     tail_.rest();
@@ -177,7 +180,7 @@ Task<void> Outbox::load() {
                                        [&](const LinePtr& each) { return each->subscriber->id == id; });
         if (still) {
             // Soon.
-            loaded_ = false;
+            loaded_at_ -= kReload - kSoon;
             continue;
         }
         auto& line = lines_[id];
@@ -265,7 +268,7 @@ Task<void> Outbox::serve(LinePtr line) {
         const bool due = line->next_due && *line->next_due <= now;
         const bool wanted = due || (line->behind && tail_.ready() && !line->full);
         const bool paced = line->pace > steady_clock::now();
-        if (line->doubtful && line->hands == 0) {
+        if (line->doubtful && line->hands == 0 && !paced) {
             co_await take_back(line);
         } else if (wanted && !line->doubtful && !held && !paced && line->hands < most) {
             co_await take_up(line);
@@ -337,6 +340,7 @@ Task<void> Outbox::take_up(LinePtr line) {
 
 /// Nothing of its is under way here: what the table calls so was committed in doubt.
 Task<void> Outbox::take_back(LinePtr line) {
+    line->claiming = true;
     bool done = false;
     auto entering = database_.enter();
     const auto place = co_await std::move(entering);
@@ -350,11 +354,12 @@ Task<void> Outbox::take_back(LinePtr line) {
     } catch (const std::exception& e) {
         log::debug("a subscriber's events have to wait", {{"subscriber", line->subscriber->name}, {"error", e.what()}});
     }
+    line->claiming = false;
     if (done) {
         line->doubtful = false;
         line->next_due = node_.clock().now();
     } else {
-        co_await platform::pause_for(kTroublePause);
+        line->pace = steady_clock::now() + kTroublePause;
     }
 }
 

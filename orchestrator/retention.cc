@@ -27,6 +27,8 @@ constexpr std::size_t kMostRemoved = 200;
 /// After a step it rests for so many times as long as the step took, and at least so long: it is nobody's rival.
 constexpr int kRest = 4;
 constexpr milliseconds kShortestRest{20};
+/// After somebody has come to lead.
+constexpr seconds kSettling{60};
 /// While the database or the hub is short of something.
 constexpr seconds kPressed{5};
 constexpr seconds kTroublePause{2};
@@ -38,7 +40,7 @@ struct Look {
 
 Look look(Tx& tx, const std::string& organization_id, const EndedStore::Place& after, TimePoint before) {
     Look look;
-    look.told = RetentionStore().told(tx);
+    look.told = RetentionStore().told(tx, organization_id);
     look.families = EndedStore().families(tx, organization_id, after, before, kPage);
     return look;
 }
@@ -57,14 +59,17 @@ void Retention::stop() {
 }
 
 Task<void> Retention::run() {
-    // Who has just come to lead has more urgent things to do.
-    auto next = steady_clock::now() + std::min<steady_clock::duration>(settings_.every, seconds{60});
+    auto next = steady_clock::now();
     while (!stopped_) {
+        if (hub_.leads() && hub_.epoch() != epoch_) {
+            // Who has just come to lead has more urgent things to do.
+            epoch_ = hub_.epoch();
+            next = steady_clock::now() + std::min<steady_clock::duration>(settings_.every, kSettling);
+        }
         if (!hub_.leads() || steady_clock::now() < next) {
             co_await wakeup_.wait(seconds{1});
             continue;
         }
-        epoch_ = hub_.epoch();
         std::string trouble;
         try {
             co_await pass();
@@ -77,14 +82,23 @@ Task<void> Retention::run() {
     }
 }
 
+/// What stops at one organization does not keep the others from being looked at.
 Task<void> Retention::pass() {
     const auto begun = steady_clock::now();
     auto asking = node_.database().read(
         [](Tx& tx) { return std::pair(EndedStore().organizations(tx), RetentionStore().standing(tx)); });
     const auto [organizations, before] = co_await std::move(asking);
+    std::exception_ptr failure;
     if (settings_.policy.shortest())
-        for (const auto& organization : organizations) co_await pass_organization(organization);
+        for (const auto& organization : organizations) {
+            try {
+                co_await pass_organization(organization);
+            } catch (...) {
+                failure = std::current_exception();
+            }
+        }
     if (settings_.policy.events) co_await pass_events();
+    if (failure) std::rethrow_exception(failure);
     if (!goes_on()) co_return;
     const auto took = std::chrono::duration<double>(steady_clock::now() - begun).count();
     auto noting = node_.database().transact([this, epoch = epoch_, took](Tx& tx) {
@@ -124,8 +138,7 @@ Task<void> Retention::pass_organization(std::string organization_id) {
             const auto at = journal::goes_at(settings_.policy, family, seen.told);
             if (!at || *at > now) continue;
             if (!firsts.empty() && members + family.members.size() > kMostRemoved) {
-                auto removing = remove(firsts);
-                co_await std::move(removing);
+                co_await remove_all(organization_id, firsts);
                 firsts.clear();
                 members = 0;
                 if (!goes_on()) co_return;
@@ -133,21 +146,43 @@ Task<void> Retention::pass_organization(std::string organization_id) {
             firsts.push_back(family.members.front().id);
             members += family.members.size();
         }
-        if (!firsts.empty()) {
-            auto removing = remove(std::move(firsts));
-            co_await std::move(removing);
-        }
+        if (!firsts.empty()) co_await remove_all(organization_id, firsts);
         if (last) co_return;
     }
 }
 
+/// Where the database refuses some together, each is tried by itself: one that cannot go keeps nobody else.
+Task<void> Retention::remove_all(const std::string& organization_id, const std::vector<ExecutionId>& firsts) {
+    std::string refused;
+    try {
+        co_await remove(organization_id, firsts);
+    } catch (const platform::StatementRefused& refusal) {
+        refused = refusal.what();
+    }
+    if (refused.empty()) co_return;
+    for (const auto& first : firsts) {
+        if (!goes_on()) co_return;
+        refused.clear();
+        const std::vector<ExecutionId> one{first};
+        try {
+            co_await remove(organization_id, one);
+        } catch (const platform::StatementRefused& refusal) {
+            refused = refusal.what();
+        }
+        if (!refused.empty())
+            log::warn("what ended long ago could not be removed",
+                      {{"execution", first}, {"error", refused}, {"next", "the others go on; it is tried again"}});
+    }
+}
+
 /// Decides once more, now that nothing can change about them.
-Task<void> Retention::remove(std::vector<ExecutionId> firsts) {
+Task<void> Retention::remove(const std::string& organization_id, const std::vector<ExecutionId>& firsts) {
     const auto begun = steady_clock::now();
-    auto removing = node_.database().transact([this, epoch = epoch_, firsts](Tx& tx) {
+    auto removing = node_.database().transact([this, epoch = epoch_, organization_id, firsts](Tx& tx) {
         const auto now = SchedulerStore().fence(tx, epoch, node_.id());
         const RetentionStore journal;
-        const auto told = journal.told(tx);
+        journal.lock(tx);
+        const auto told = journal.told(tx, organization_id);
         std::vector<ExecutionId> going;
         const auto families = EndedStore().lock(tx, firsts);
         for (const auto& family : families) {
@@ -172,16 +207,25 @@ Task<void> Retention::pass_events() {
     std::int64_t after = 0;
     while (goes_on()) {
         const auto begun = steady_clock::now();
-        auto forgetting =
-            node_.database().transact([this, epoch = epoch_, after, age = *settings_.policy.events](Tx& tx) {
+        auto looking = node_.database().read([after, age = *settings_.policy.events](Tx& tx) {
+            const RetentionStore journal;
+            return journal.old_events(tx, after, age, journal.told(tx, ""));
+        });
+        const auto old = co_await std::move(looking);
+        if (!old.numbers.empty()) {
+            auto forgetting = node_.database().transact([this, epoch = epoch_, numbers = old.numbers](Tx& tx) {
                 SchedulerStore().fence(tx, epoch, node_.id());
                 const RetentionStore journal;
-                return journal.forget_events(tx, after, age, journal.told(tx));
+                journal.lock(tx);
+                // Somebody may have asked meanwhile to be told again.
+                if (journal.told(tx, "") < numbers.back()) return std::int64_t{0};
+                return journal.forget_events(tx, numbers);
             });
-        const auto forgotten = co_await std::move(forgetting);
-        node_.probe().removed(0, static_cast<std::size_t>(forgotten.events));
-        if (!forgotten.until) co_return;
-        after = *forgotten.until;
+            const auto events = co_await std::move(forgetting);
+            node_.probe().removed(0, static_cast<std::size_t>(events));
+        }
+        if (!old.until) co_return;
+        after = *old.until;
         co_await rest(steady_clock::now() - begun);
     }
 }

@@ -49,7 +49,8 @@ class Retention {
     bool goes_on() const { return !stopped_ && hub_.leads() && hub_.epoch() == epoch_; }
     platform::Task<void> pass();
     platform::Task<void> pass_organization(std::string organization_id);
-    platform::Task<void> remove(std::vector<domain::ExecutionId> firsts);
+    platform::Task<void> remove_all(const std::string& organization_id, const std::vector<domain::ExecutionId>& firsts);
+    platform::Task<void> remove(const std::string& organization_id, const std::vector<domain::ExecutionId>& firsts);
     platform::Task<void> pass_events();
     platform::Task<void> rest(std::chrono::steady_clock::duration took);
 

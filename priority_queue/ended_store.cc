@@ -31,7 +31,7 @@ std::vector<Family> read(const Rows& rows) {
         member.id = row.id<ExecutionId>();
         member.status = domain::parse_status(row.view()).value_or(domain::Status::queued);
         member.ended = row.maybe_time();
-        member.letter_open = row.flag();
+        member.held = row.flag();
         member.last_event = row.integer();
         if (families.empty() || families.back().members.front().id != root) families.push_back({created, {}});
         families.back().members.push_back(std::move(member));

@@ -25,6 +25,7 @@ struct Keeping {
         hub.database.run("update executions set created_at = created_at" + back + ", scheduled_at = scheduled_at" +
                          back + ", started_at = started_at" + back + ", completed_at = completed_at" + back +
                          " where execution_id = '" + id + "'");
+        hub.database.run("update events set at = at" + back + " where stream_id = '" + id + "'");
     }
     std::string ended(const std::string& type, int days) const {
         const auto id = hub.enqueue(type);
@@ -70,6 +71,9 @@ TEST(Retention, WhatEndedLongAgoGoesAndWhatItCameToStays) {
     const auto letter = k.ended("bad", 300);
     const auto decided = k.ended("bad", 300);
     EXPECT_EQ(k.hub.api("POST", "/v1/dead-letters/" + decided + "/discard").status, 200);
+    ASSERT_TRUE(k.passes());
+    EXPECT_FALSE(k.gone(decided)) << "its time counts from what happened to it last";
+    k.age(decided, 300);
     std::vector<std::string> old;
     for (int i = 0; i < 5; ++i) {
         old.push_back(k.hub.enqueue("good"));

@@ -56,7 +56,7 @@ TEST(Retention, AFamilyGoesAsAWholeOnceItsLastMay) {
 TEST(Retention, WhatSomebodyHasToDecideAboutOrToHearOfStays) {
     const RetentionPolicy policy;
     auto open = member(Status::dead);
-    open.letter_open = true;
+    open.held = true;
     EXPECT_FALSE(goes_at(policy, {{}, {open}}, 7));
     EXPECT_FALSE(goes_at(policy, {{}, {member(Status::completed)}}, 6)) << "a subscriber has not been told";
 }
