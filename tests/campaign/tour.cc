@@ -291,7 +291,7 @@ void tour(Hubs& hubs, const Peer& peer) {
     // Numbers that nobody has, as where something has gone.
     hubs.sql("select setval('event_numbers', (select last_value from event_numbers) + 20000)");
     // What happened to lanes, and an execution, long ago goes.
-    hubs.sql("update events set at = at - interval '200 days' where kind = 'lane'");
+    hubs.sql("update events set at = at - interval '200 days'");
     hubs.sql(
         "insert into executions (execution_id, workflow_type, status, created_at, scheduled_at, completed_at) select "
         "gen_random_uuid(), 'good', 'cancelled', at, at, at from (select now() - interval '1000 days' as at) t");
