@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -303,9 +304,8 @@ class Dev {
             const auto path = std::string("/v1/providers/") + name;
             const auto known = client_->ask("GET", path);
             Json limits = known["limits"];
-            for (const auto& each : limits)
-                if (each["name"] == "mock") limits = nullptr;
-            if (limits.is_null()) continue;
+            const auto declared = [](const Json& each) { return each.value("name", "") == "mock"; };
+            if (std::any_of(limits.begin(), limits.end(), declared)) continue;
             limits.push_back({{"name", "mock"}, {"of", "requests"}, {"limit", 30}, {"per", 5}});
             client_->ask("PUT", path, {{"limits", limits}, {"reason", "impresario dev: its mock counts in 5 s"}});
         }
