@@ -8,6 +8,7 @@
 
 #include "journal/event_json.h"
 #include "journal/subscriber_json.h"
+#include "journal/subscriber_store.h"
 #include "journal_sql.h"
 
 namespace impresario::journal {
@@ -107,20 +108,6 @@ std::size_t take_up(Tx& tx, const SubscriberId& id, std::vector<NumberedEvent> e
     for (auto& event : events)
         if (std::binary_search(taken.begin(), taken.end(), event.number)) into.push_back({std::move(event), {}});
     return taken.size();
-}
-
-SubscriberState read_state(const Rows& rows) {
-    RowReader row(rows, 0);
-    SubscriberState state;
-    state.position = row.integer();
-    state.failures = row.small();
-    state.failing_since = row.maybe_time();
-    state.not_before = row.maybe_time();
-    state.published = row.integer();
-    state.failed = row.integer();
-    state.last_published = row.maybe_time();
-    state.last_error = row.text();
-    return state;
 }
 
 /// Those that have their row in flight already; those whose event is not kept any more have failed.
@@ -229,7 +216,8 @@ void OutboxStore::take_back(Tx& tx, const SubscriberId& id) const {
 std::optional<SubscriberState> OutboxStore::lock_state(Tx& tx, const SubscriberId& id) const {
     const auto rows = tx.exec(sql::lock_subscriber_state, Params().add(id));
     if (rows.empty()) return std::nullopt;
-    return read_state(rows);
+    RowReader row(rows, 0);
+    return read_subscriber_state(row);
 }
 
 Claim OutboxStore::claim(Tx& tx, const Subscriber& subscriber, const ClaimRequest& request) const {

@@ -18,6 +18,19 @@ std::string context_of(const std::string& organization_id, const std::string& na
 }
 }
 
+SubscriberState read_subscriber_state(RowReader& row) {
+    SubscriberState state;
+    state.position = row.integer();
+    state.failures = row.small();
+    state.failing_since = row.maybe_time();
+    state.not_before = row.maybe_time();
+    state.published = row.integer();
+    state.failed = row.integer();
+    state.last_published = row.maybe_time();
+    state.last_error = row.text();
+    return state;
+}
+
 std::optional<SubscriberStore::Known> SubscriberStore::read(const Rows& rows, std::size_t i) const {
     RowReader row(rows, i);
     const auto id = row.id<SubscriberId>();
@@ -46,14 +59,7 @@ std::optional<SubscriberStore::Known> SubscriberStore::read(const Rows& rows, st
     const auto disabled_at = row.maybe_time();
     Subscriber::Disabled disabled{disabled_at.value_or(domain::TimePoint{}), row.text(), row.text()};
     if (disabled_at) subscriber.disabled = std::move(disabled);
-    state.position = row.integer();
-    state.failures = row.small();
-    state.failing_since = row.maybe_time();
-    state.not_before = row.maybe_time();
-    state.published = row.integer();
-    state.failed = row.integer();
-    state.last_published = row.maybe_time();
-    state.last_error = row.text();
+    state = read_subscriber_state(row);
     return known;
 }
 

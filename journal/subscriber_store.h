@@ -14,6 +14,9 @@ namespace impresario::journal {
 /// The next number of its own stream of events; nullopt: it is gone.
 std::optional<int> next_subscriber_seq(platform::Tx& tx, const SubscriberId& id);
 
+/// From a row's columns in the order of the members.
+SubscriberState read_subscriber_state(platform::RowReader& row);
+
 class SubscriberStore {
   public:
     /// The key ring must outlive the store.
