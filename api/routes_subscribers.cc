@@ -1,6 +1,4 @@
 // Who is told of events at an address of its own.
-#include <limits>
-
 #include "api/api.h"
 #include "api/problem.h"
 #include "api/request_reader.h"

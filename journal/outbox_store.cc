@@ -27,7 +27,8 @@ constexpr std::array<std::string_view, 4> kStates{"pending", "in_flight", "publi
 constexpr int kPage = 2000;
 /// What of a look is taken up: whoever tells it holds that in memory.
 constexpr std::size_t kMostBytes = 1 << 20;
-constexpr int kMostWaiting = 100;
+/// The same of what was given up.
+constexpr int kMostFailed = 100;
 /// So far is looked for the oldest event that somebody has not taken.
 constexpr int kMostPages = 10;
 /// No transaction takes longer.
@@ -160,7 +161,7 @@ bool claim_replay(Tx& tx, const Subscriber& subscriber, int page, int most, Clai
     std::int64_t until = replay.last;
     std::size_t count = 0;
     if (replay.failed) {
-        const int some = std::min(most, kMostWaiting);
+        const int some = std::min(most, kMostFailed);
         auto values = Params().add(subscriber.id).add(replay.after).add(replay.last).add(some);
         const auto taken = tx.exec(sql::take_up_failed, std::move(values));
         std::map<std::int64_t, MessageTries> tries;

@@ -57,7 +57,7 @@ class StreamStore {
     /// The highest number of an event up to `last`; 0: there is none. Unlike `latest` it outlives whatever happens to
     /// the server: a number that was taken and not committed may be given out again after a crash.
     std::int64_t last_event(platform::Tx& tx, std::int64_t last) const;
-    /// The lowest number there still is; nullopt: there are no events.
+    /// From there on all that there was is kept; nullopt: there are no events.
     std::optional<std::int64_t> first(platform::Tx& tx) const;
 };
 

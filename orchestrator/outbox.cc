@@ -100,16 +100,39 @@ Task<void> Outbox::stop(steady_clock::duration longest) {
     tail_.stop();
     wakeup_.signal();
     for (const auto& [id, line] : lines_) line->wakeup.signal();
+    const auto sends = [](const LinePtr& line) { return line->hands > 0; };
+    const auto under_way = [&] {
+        return std::any_of(closing_.begin(), closing_.end(), sends) ||
+               std::any_of(lines_.begin(), lines_.end(), [&](const auto& each) { return sends(each.second); });
+    };
     const auto until = steady_clock::now() + longest;
-    while (hands_ > 0 && steady_clock::now() < until) co_await platform::pause_for(milliseconds{20});
+    while (under_way() && steady_clock::now() < until) co_await platform::pause_for(milliseconds{20});
+}
+
+void Outbox::close(const LinePtr& line) {
+    line->open = false;
+    line->wakeup.signal();
+    closing_.push_back(line);
+}
+
+/// A database that is away is told of elsewhere; what it refuses somebody has to look at, and is told so once.
+void Outbox::put_off(Line& line, const std::exception_ptr& failure) {
+    const std::string& subscriber = line.subscriber->name;
+    try {
+        std::rethrow_exception(failure);
+    } catch (const platform::StatementRefused& refused) {
+        if (std::exchange(line.troubled, true)) return;
+        log::warn("a subscriber's events have to wait: the database refuses what is to be written about them",
+                  {{"subscriber", subscriber},
+                   {"error", refused.what()},
+                   {"next", "nothing is lost; it is tried again and again"}});
+    } catch (const std::exception& e) {
+        log::debug("a subscriber's events have to wait", {{"subscriber", subscriber}, {"error", e.what()}});
+    }
 }
 
 void Outbox::close_all() {
-    for (const auto& [id, line] : lines_) {
-        line->open = false;
-        line->wakeup.signal();
-        closing_.push_back(line);
-    }
+    for (const auto& [id, line] : lines_) close(line);
     lines_.clear();
     tail_.rest();
     node_.probe().show_outbox({});
@@ -166,12 +189,8 @@ Task<void> Outbox::load() {
     std::erase_if(all, [](const auto& known) { return known.subscriber.disabled.has_value(); });
     std::set<journal::SubscriberId> wanted;
     for (const auto& known : all) wanted.insert(known.subscriber.id);
-    for (const auto& [id, line] : lines_) {
-        if (wanted.contains(id)) continue;
-        line->open = false;
-        line->wakeup.signal();
-        closing_.push_back(line);
-    }
+    for (const auto& [id, line] : lines_)
+        if (!wanted.contains(id)) close(line);
     std::erase_if(lines_, [](const auto& each) { return !each.second->open; });
     std::erase_if(closing_, [this](const LinePtr& line) { return !busy(*line); });
     for (auto& known : all) {
@@ -295,26 +314,27 @@ Task<void> Outbox::take_up(LinePtr line) {
     request.new_first = failing && line->turn % 4 < 2;
     line->disturbed = false;
     journal::Claim claim;
-    std::string trouble;
+    std::exception_ptr trouble;
     try {
         auto claiming = node_.database().transact([this, epoch = line->epoch, subscriber, request](Tx& tx) {
             SchedulerStore().fence(tx, epoch, node_.id());
             return OutboxStore().claim(tx, *subscriber, request);
         });
         claim = co_await std::move(claiming);
-    } catch (const std::exception& e) {
-        trouble = e.what();
+    } catch (const std::exception&) {
+        trouble = std::current_exception();
     }
     line->claiming = false;
     line->pace = steady_clock::now() + std::max<steady_clock::duration>(kPace, kPaceOfEach * lines_.size());
-    if (!trouble.empty()) {
-        log::debug("a subscriber's events have to wait", {{"subscriber", subscriber->name}, {"error", trouble}});
+    if (trouble) {
+        put_off(*line, trouble);
         line->doubtful = true;
         line->behind = true;
         line->nothing_until = 0;
         line->pace = steady_clock::now() + kTroublePause;
         co_return;
     }
+    line->troubled = false;
     if (claim.stale) {
         // What it is to be told is decided by what it says now.
         line->behind = true;
@@ -334,7 +354,6 @@ Task<void> Outbox::take_up(LinePtr line) {
     line->page = found_enough ? least : line->page * 4;
     if (claim.messages.empty()) co_return;
     ++line->hands;
-    ++hands_;
     spawn(deliver(line, std::move(claim.messages)), "tell a subscriber of a batch");
 }
 
@@ -351,8 +370,8 @@ Task<void> Outbox::take_back(LinePtr line) {
         });
         co_await std::move(taking);
         done = true;
-    } catch (const std::exception& e) {
-        log::debug("a subscriber's events have to wait", {{"subscriber", line->subscriber->name}, {"error", e.what()}});
+    } catch (const std::exception&) {
+        put_off(*line, std::current_exception());
     }
     line->claiming = false;
     if (done) {
@@ -368,9 +387,7 @@ MessageResult Outbox::settle(Line& line, const Message& message, const webhooks:
     const auto& subscriber = *line.subscriber;
     const auto verdict =
         after_delivery(subscriber, line.state, message.tries, posted.outcome, node_.clock().now(), node_.dice().unit());
-    const auto position = line.state.position;
     line.state = verdict.state;
-    line.state.position = position;
     node_.probe().told(posted.outcome);
 
     MessageResult result{message.event.number, verdict.message, verdict.tries, verdict.due, {}, {}};
@@ -429,7 +446,6 @@ Task<void> Outbox::deliver(LinePtr line, std::vector<Message> messages) {
     }
     line->full = false;
     --line->hands;
-    --hands_;
     line->wakeup.signal();
 }
 
@@ -486,19 +502,18 @@ Task<void> Outbox::write_down(const LinePtr& line, const Report& report) {
 Task<bool> Outbox::record(LinePtr line, Report report) {
     if (report.results.empty()) co_return true;
     for (auto wait = milliseconds{100};; wait = std::min(wait * 2, milliseconds{2000})) {
-        std::string trouble;
+        std::exception_ptr trouble;
         bool fenced = false;
         try {
             co_await write_down(line, report);
         } catch (const Fenced&) {
             fenced = true;
-        } catch (const std::exception& e) {
-            trouble = e.what();
+        } catch (const std::exception&) {
+            trouble = std::current_exception();
         }
         if (fenced) co_return false;
-        if (trouble.empty()) break;
-        log::debug("what a subscriber was told is not written down yet",
-                   {{"subscriber", line->subscriber->name}, {"error", trouble}});
+        if (!trouble) break;
+        put_off(*line, trouble);
         if (!hub_.leads() || hub_.epoch() != line->epoch) co_return false;
         co_await platform::pause_for(wait);
     }
@@ -547,10 +562,9 @@ Task<void> Outbox::housekeeping() {
 
 Task<void> Outbox::look_at_backlogs() {
     std::vector<LinePtr> behind;
-    for (const auto& [id, line] : lines_) {
-        line->oldest.reset();
+    for (const auto& [id, line] : lines_)
         if (line->behind || line->hands > 0 || line->next_due) behind.push_back(line);
-    }
+    std::map<journal::SubscriberId, TimePoint> waiting_since;
     while (!behind.empty()) {
         const auto some = std::min(behind.size(), kMostLookedAt);
         const std::vector<LinePtr> few(behind.end() - static_cast<std::ptrdiff_t>(some), behind.end());
@@ -566,12 +580,15 @@ Task<void> Outbox::look_at_backlogs() {
             return oldest;
         });
         const auto oldest = co_await std::move(reading);
-        for (std::size_t i = 0; i < few.size(); ++i) few[i]->oldest = oldest[i];
+        for (std::size_t i = 0; i < few.size(); ++i)
+            if (oldest[i]) waiting_since[few[i]->subscriber->id] = *oldest[i];
     }
     const auto now = node_.clock().now();
     std::vector<Probe::Backlog> shown;
     for (const auto& [id, line] : lines_) {
-        const auto lag = line->oldest ? std::max(now - *line->oldest, domain::Duration{0}) : domain::Duration{0};
+        const auto since = waiting_since.find(id);
+        const auto lag =
+            since == waiting_since.end() ? domain::Duration{0} : std::max(now - since->second, domain::Duration{0});
         shown.push_back({line->subscriber->organization_id, line->subscriber->name, lag,
                          line->state.failures >= journal::kFailing});
     }

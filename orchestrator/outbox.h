@@ -73,8 +73,8 @@ class Outbox {
         std::optional<domain::TimePoint> next_due;
         /// Nothing new is taken up until one of its messages has come to an end, or is due.
         bool full = false;
-        /// When the oldest event happened that it has not taken, as last looked at.
-        std::optional<domain::TimePoint> oldest;
+        /// Somebody has been told that the database refuses what is to be written about it.
+        bool troubled = false;
     };
     using LinePtr = std::shared_ptr<Line>;
 
@@ -85,7 +85,9 @@ class Outbox {
     platform::Task<void> load();
     platform::Task<void> begin_to_lead();
     platform::Task<void> housekeeping();
+    void close(const LinePtr& line);
     void close_all();
+    static void put_off(Line& line, const std::exception_ptr& failure);
     void spawn(platform::Task<void> task, const char* what);
     platform::Task<void> serve(LinePtr line);
     platform::Task<void> take_up(LinePtr line);
@@ -123,7 +125,6 @@ class Outbox {
     std::chrono::steady_clock::time_point looked_at_{};
     std::chrono::steady_clock::time_point moved_at_{};
     std::chrono::steady_clock::time_point forgot_at_{};
-    int hands_ = 0;
     bool loaded_ = false;
     bool troubled_ = false;
     bool stopped_ = false;

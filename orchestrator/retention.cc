@@ -70,15 +70,20 @@ Task<void> Retention::run() {
             co_await wakeup_.wait(seconds{1});
             continue;
         }
-        std::string trouble;
+        bool whole = false;
         try {
             co_await pass();
+            whole = true;
+            troubled_ = false;
+        } catch (const platform::StatementRefused& refused) {
+            if (!std::exchange(troubled_, true))
+                log::warn("what ended long ago stays: the database refuses to look for it or to remove it",
+                          {{"error", refused.what()}, {"next", "it is tried again and again"}});
         } catch (const std::exception& e) {
-            trouble = e.what();
+            log::debug("what may go has to wait", {{"error", e.what()}});
         }
-        if (!trouble.empty()) log::debug("what may go has to wait", {{"error", trouble}});
         next = steady_clock::now() +
-               (trouble.empty() ? steady_clock::duration(settings_.every) : steady_clock::duration(kTroublePause));
+               (whole ? steady_clock::duration(settings_.every) : steady_clock::duration(kTroublePause));
     }
 }
 

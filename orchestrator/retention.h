@@ -59,6 +59,8 @@ class Retention {
     RetentionSettings settings_;
     platform::Wakeup wakeup_;
     std::int64_t epoch_ = 0;
+    /// Somebody has been told that the database refuses something.
+    bool troubled_ = false;
     bool stopped_ = false;
 };
 

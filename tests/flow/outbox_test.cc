@@ -421,6 +421,19 @@ TEST(Outbox, WhoIsDeletedIsGoneAtOnceAndItsRowsSoon) {
     EXPECT_EQ(t.hub.database.value("select count(*) from outbox_messages where subscriber_id = '" + id + "'"), "0");
 }
 
+TEST(Outbox, WhatTheDatabaseRefusesIsSaidAndNothingIsLost) {
+    Telling t;
+    t.put("crm");
+    t.hub.database.run("alter table outbox_messages add constraint spoilt check (event_id < 0) not valid");
+    t.enqueue(3);
+    ASSERT_TRUE(eventually([&] {
+        return t.hub.hub->log().find("the database refuses what is to be written about them") != std::string::npos;
+    }));
+    t.hub.database.run("alter table outbox_messages drop constraint spoilt");
+    ASSERT_TRUE(t.await_published("crm", 3));
+    EXPECT_EQ(t.told(), t.ids_of("execution.completed"));
+}
+
 TEST(Outbox, ABusySubscriberIsLeftAloneAsLongAsItAsks) {
     std::atomic<int> count{0};
     Telling t([&](const Asked&) {

@@ -133,6 +133,17 @@ TEST(Retention, WhatASubscriberHasNotBeenToldStays) {
     EXPECT_TRUE(eventually([&] { return k.gone(id); })) << "who is told nothing holds nothing";
 }
 
+TEST(Retention, WhatTheDatabaseRefusesIsSaidAndTriedAgain) {
+    Keeping k;
+    k.hub.database.run("alter table execution_days add constraint spoilt check (executions < 0) not valid");
+    const auto id = k.ended("good", 100);
+    ASSERT_TRUE(eventually(
+        [&] { return k.hub.hub->log().find("what ended long ago could not be removed") != std::string::npos; }));
+    EXPECT_FALSE(k.gone(id));
+    k.hub.database.run("alter table execution_days drop constraint spoilt");
+    EXPECT_TRUE(eventually([&] { return k.gone(id); }));
+}
+
 TEST(Retention, APreviewCountsAndChangesNothing) {
     Keeping k("[retention]\nevery_seconds = 86400\n");
     for (int i = 0; i < 3; ++i) k.ended("good", 100);
