@@ -1,4 +1,5 @@
 #include "api/api.h"
+#include "api/lane_runs.h"
 #include "api/problem.h"
 #include "api/request_reader.h"
 #include "api_sql.h"
@@ -167,6 +168,7 @@ Task<HttpResponse> Api::state(Call call) {
         std::map<std::string, orchestrator::RecordedGate> gates;
         for (auto& gate : orchestrator::GateStore().closed(tx))
             if (gate.lane.organization_id == organization) gates[gate.lane.workflow_type] = gate;
+        auto runs = lane_runs(tx, organization);
         const auto lane = [&](const std::string& type, std::int64_t ready, std::int64_t not_due, std::int64_t gated) {
             json.open();
             json.field("workflow_type", type)
@@ -181,6 +183,7 @@ Task<HttpResponse> Api::state(Call call) {
             } else {
                 json.raw("gate", "null");
             }
+            write_lane_runs(json, runs[type]);
             json.close();
         };
         std::set<std::string> written;
@@ -194,8 +197,9 @@ Task<HttpResponse> Api::state(Call call) {
             written.insert(type);
             lane(type, ready, not_due, gated);
         }
-        const auto also_running = running;
-        for (const auto& [type, count] : also_running)
+        // Those that wait for nothing: what they did last, and when they will next.
+        for (const auto& [type, each] : std::map(runs)) running.try_emplace(type, 0);
+        for (const auto& [type, count] : std::map(running))
             if (!written.contains(type)) lane(type, 0, 0, 0);
         json.close(']');
         json.field("queue_depth", depth);

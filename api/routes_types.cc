@@ -1,4 +1,5 @@
 #include "api/api.h"
+#include "api/lane_runs.h"
 #include "api/problem.h"
 #include "api/request_reader.h"
 #include "platform/json_writer.h"
@@ -12,12 +13,16 @@ using platform::Task;
 using platform::Tx;
 
 Task<HttpResponse> Api::list_types(Call call) {
+    auto asked_runs = node_.database().read(
+        [organization_id = call.caller.organization_id](Tx& tx) { return lane_runs(tx, organization_id); });
+    auto runs = co_await std::move(asked_runs);
     JsonWriter json;
     json.open();
     json.open("workflow_types", '[');
     const auto catalogue = node_.catalogue();
     for (const auto& [lane, type] : catalogue->types)
-        if (lane.organization_id == call.caller.organization_id) json.element(subworkflows::workflow_type_json(type));
+        if (lane.organization_id == call.caller.organization_id)
+            json.element(subworkflows::workflow_type_json(type, runs[lane.workflow_type]));
     json.close(']');
     json.close();
     co_return json_response(200, std::move(json).text());
@@ -30,7 +35,10 @@ Task<HttpResponse> Api::get_type(Call call) {
     const auto catalogue = node_.catalogue();
     const auto* type = catalogue->find(lane);
     if (!type) co_return problem(404, "not-found", "there is no such workflow type");
-    co_return json_response(200, subworkflows::workflow_type_json(*type));
+    auto asked_runs = node_.database().read(
+        [lane](Tx& tx) { return lane_runs(tx, lane.organization_id, lane.workflow_type); });
+    auto runs = co_await std::move(asked_runs);
+    co_return json_response(200, subworkflows::workflow_type_json(*type, runs[lane.workflow_type]));
 }
 
 Task<HttpResponse> Api::put_type(Call call) {

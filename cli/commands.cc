@@ -386,10 +386,10 @@ void print_state(const Json& state) {
     std::printf("waiting %s, running %zu; today %s completed, %s failed, %s dead, %s USD\n\n",
                 cell(state, "queue_depth").c_str(), state["active_executions"].size(), cell(today, "completed").c_str(),
                 cell(today, "failed").c_str(), cell(today, "dead").c_str(), cell(today, "spent_usd").c_str());
-    Table lanes({"lane", "ready", "not due", "gated", "running", "stopped by"});
+    Table lanes({"lane", "ready", "not due", "gated", "running", "last start", "next", "stopped by"});
     for (const auto& lane : state["lanes"])
         lanes.add({cell(lane, "workflow_type"), cell(lane, "ready"), cell(lane, "not_due"), cell(lane, "gated"),
-                   cell(lane, "running"),
+                   cell(lane, "running"), clock_of(cell(lane, "last_started_at")), clock_of(cell(lane, "next_start_at")),
                    lane["gate"].is_object() ? cell(lane["gate"], "kind") + ": " + cell(lane["gate"], "detail") : ""});
     if (!lanes.empty()) lanes.print();
 }

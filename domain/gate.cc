@@ -5,11 +5,13 @@
 namespace impresario::domain {
 
 namespace {
-constexpr NameTable<GateKind, 11> kNames{{
+constexpr NameTable<GateKind, 14> kNames{{
     {GateKind::paused, "paused"},
     {GateKind::not_due, "not_due"},
     {GateKind::concurrency, "concurrency"},
     {GateKind::key_concurrency, "key_concurrency"},
+    {GateKind::execution_interval, "execution_interval"},
+    {GateKind::cool_down, "cool_down"},
     {GateKind::endpoint, "endpoint"},
     {GateKind::breaker, "breaker"},
     {GateKind::key_limit, "key_limit"},
@@ -17,6 +19,7 @@ constexpr NameTable<GateKind, 11> kNames{{
     {GateKind::memory, "memory"},
     {GateKind::database, "database"},
     {GateKind::budget, "budget"},
+    {GateKind::maintenance_window, "maintenance_window"},
 }};
 }
 

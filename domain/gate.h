@@ -18,6 +18,10 @@ enum class GateKind {
     not_due,
     concurrency,
     key_concurrency,
+    /// The last start of the lane was too short a time ago.
+    execution_interval,
+    /// The last end of the lane was.
+    cool_down,
     endpoint,
     breaker,
     /// What one key may have of a provider's limit.
@@ -26,6 +30,8 @@ enum class GateKind {
     memory,
     database,
     budget,
+    /// Outside of the windows in which the lane may start.
+    maintenance_window,
 };
 
 std::string_view name(GateKind kind);
@@ -45,10 +51,11 @@ struct Gate {
     bool cooling = false;
 
     /// Same gate, whatever its numbers are now: decides whether a new record is due.
-    /// A provider's window moves with every request: when it opens is a number of it.
+    /// A provider's window moves with every request, an interval with every start: when it opens is a number of it.
     bool same_as(const Gate& other) const {
         return kind == other.kind && subject == other.subject &&
-               (kind == GateKind::provider || kind == GateKind::key_limit || opens_at == other.opens_at);
+               (kind == GateKind::provider || kind == GateKind::key_limit || kind == GateKind::execution_interval ||
+                kind == GateKind::cool_down || opens_at == other.opens_at);
     }
 };
 

@@ -232,6 +232,10 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
                             child_context(payload.context, decision.after.id, decision.child->item_keys)});
     }
     write(tx, decisions);
+    std::vector<LaneTimes> times;
+    for (const auto& decision : decisions)
+        if (decision.lane_times) times.push_back(*decision.lane_times);
+    LaneTimesStore().note(tx, times);
     queue.insert(tx, children);
     journal::EventStore().append(tx, child_events, node_);
 

@@ -124,6 +124,8 @@ void Board::remove_live(const ExecutionId& id, const Execution* after) {
     meters_.released(id, request_over(live, after));
     LaneState& state = lane_state(live.lane);
     --state.in_use;
+    // What is only to be sent once more has not ended.
+    if (after && !after->attempt) state.ended_at = std::max(state.ended_at, std::optional(now_()));
     if (!live.key.empty()) {
         const auto used = state.key_in_use.find(live.key);
         if (--used->second == 0) state.key_in_use.erase(used);
@@ -188,6 +190,7 @@ void Board::observe(const Execution& row) {
     live.node = row.attempt->node;
     live.endpoint = row.attempt->endpoint;
     live.granted_at = row.attempt->granted_at;
+    state.started_at = std::max(state.started_at, std::optional(live.granted_at));
     live.lease_until = row.attempt->lease_until;
     live.seq = row.last_seq;
     const TimePoint timeout_at = row.timeout_at.value_or(domain::kNever);

@@ -14,6 +14,7 @@
 
 #include "domain/execution.h"
 #include "orchestrator/command.h"
+#include "orchestrator/lane_times.h"
 #include "orchestrator/outage.h"
 #include "orchestrator/plan.h"
 #include "priority_queue/order.h"
@@ -166,6 +167,11 @@ class Board {
     /// Those that have learnt since the last call.
     std::map<domain::Lane, resource_manager::TypeEstimates> take_changed_estimates();
 
+    /// When one of each lane last started and ended, as somebody has kept it; what is known better stays.
+    void set_lane_times(const std::vector<LaneTimes>& times);
+    /// Of all that are registered.
+    std::vector<LaneTimes> lane_times() const;
+
     PlanInput plan_input(int most);
     /// Of a plan's: they are asked about again by themselves, and their lanes are not.
     void behind_keys(const Plan& plan);
@@ -257,6 +263,8 @@ class Board {
         std::optional<Held> held;
         std::map<domain::BatchId, Held> held_batches;
         bool holds() const { return held || !held_batches.empty(); }
+        std::optional<domain::TimePoint> started_at;
+        std::optional<domain::TimePoint> ended_at;
         resource_manager::DrainRate drain;
     };
     struct Live {

@@ -1,4 +1,5 @@
-// Of the board: pauses that end when something is so.
+// Of the board: what is told of lanes and what is asked of them beside a plan: their last start and end, pauses that end
+// when something is so.
 #include "orchestrator/board.h"
 
 #include <algorithm>
@@ -16,6 +17,22 @@ bool Board::healthy(const domain::EndpointId& id, domain::TimePoint now) const {
     const auto& state = found->second;
     const bool held = state.health.held_until && *state.health.held_until > now;
     return !held && !domain::stops(state.breaker.record(), now);
+}
+
+void Board::set_lane_times(const std::vector<LaneTimes>& times) {
+    for (const auto& each : times) {
+        auto& state = lane_state(each.lane);
+        state.started_at = std::max(state.started_at, each.started_at);
+        state.ended_at = std::max(state.ended_at, each.ended_at);
+    }
+}
+
+std::vector<LaneTimes> Board::lane_times() const {
+    std::vector<LaneTimes> times;
+    for (const auto& [lane, state] : lanes_)
+        if (type(lane) && (state.started_at || state.ended_at))
+            times.push_back({lane, state.started_at, state.ended_at});
+    return times;
 }
 
 std::vector<PauseRecord> Board::met_pauses(domain::TimePoint now) const {

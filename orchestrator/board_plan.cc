@@ -48,6 +48,9 @@ PlanInput Board::plan_input(int most) {
         if (!known->concurrency_key.empty())
             limit(resource_manager::KeyConcurrency{
                 known->concurrency_key, known->concurrency_key_limit, &state.key_in_use, {}});
+        if (known->execution_interval || known->cool_down)
+            limit(resource_manager::LanePace{lane.workflow_type, known->execution_interval, known->cool_down,
+                                             state.started_at, state.ended_at});
         resource_manager::Endpoints endpoints;
         endpoints.subject = lane.workflow_type;
         for (const auto& endpoint : known->endpoints) {
@@ -88,10 +91,12 @@ PlanInput Board::plan_input(int most) {
             view.limiters.push_back(*memory);
         }
         if (database_gate_) {
-            if (!database) database = input.admission.add(resource_manager::DatabaseClosed{*database_gate_});
+            if (!database) database = input.admission.add(resource_manager::Closed{*database_gate_});
             view.limiters.push_back(*database);
         }
         limit_by_budgets(input, view, state, shared, now);
+        if (known->run_windows)
+            if (auto gate = subworkflows::shut(*known->run_windows, lane.workflow_type, now)) limit(resource_manager::Closed{*std::move(gate)});
         input.lanes.push_back(std::move(view));
     }
     ask_keys(input, now);

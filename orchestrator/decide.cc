@@ -377,6 +377,8 @@ std::optional<Decision> decide_grant(const Execution& before, const GrantTerms& 
         draft.decision().permits.push_back({row.id, row.lane, attempt.id, attempt.fence,
                                             attempt.deliveries + (terms.own ? 0 : 1), terms.demand.needs, row.limit_keys,
                                             attempt.lease_until});
+    if (circumstances.type && circumstances.type->execution_interval)
+        draft.decision().lane_times = LaneTimes{row.lane, draft.now(), std::nullopt};
     return std::move(draft.decision());
 }
 

@@ -7,6 +7,7 @@
 
 #include "domain/event.h"
 #include "orchestrator/command.h"
+#include "orchestrator/lane_times.h"
 #include "priority_queue/dead_letter_store.h"
 #include "priority_queue/queue_store.h"
 #include "resource_manager/ledger_store.h"
@@ -59,6 +60,8 @@ struct Decision {
     std::vector<resource_manager::LedgerStore::Recorded> money;
     /// What an attempt has used, for the estimates of the next ones.
     std::optional<resource_manager::Consumption> consumed;
+    /// Where the type's pace asks when one of it last started or ended.
+    std::optional<LaneTimes> lane_times;
     std::optional<ChildWanted> child;
     std::optional<std::string> new_input;
     /// The execution ended: its parent, if it has one, is to be looked at.

@@ -109,6 +109,7 @@ class Draft {
         closed.detail = std::move(detail);
         row().attempt.reset();
         row().timeout_at.reset();
+        if (c_.type && c_.type->cool_down) d_.lane_times = LaneTimes{row().lane, std::nullopt, now()};
         d_.closed.push_back(std::move(closed));
         d_.changed = true;
         return d_.closed.back();

@@ -90,9 +90,14 @@ Change of_key_limit(const domain::Gate& gate) {
             "impresario providers show " + provider + "; impresario providers put " + provider + " @limits.json"};
 }
 
+/// Where it opens by itself.
+std::string wait_or(const domain::Gate& gate) {
+    return gate.opens_at ? "wait until " + domain::rfc3339(*gate.opens_at) + ", or " : std::string();
+}
+
 Change of_budget(const domain::Gate& gate) {
     const auto& name = gate.subject;
-    const std::string wait = gate.opens_at ? "wait until " + domain::rfc3339(*gate.opens_at) + ", or " : std::string();
+    const std::string wait = wait_or(gate);
     // Its step asks somebody (resource_manager/budget_limit.cc).
     if (gate.detail.ends_with("approves going on"))
         return {wait + "approve going on with the budget " + name, "impresario budgets approve " + name};
@@ -117,6 +122,14 @@ Change what_opens(const GateRun& run, const Situation& s) {
                 "wait until one of those with the same key has ended, or raise concurrency_key_limit of the workflow "
                 "type",
                 more.empty() ? "" : put_type(type, ".concurrency_key_limit = " + more)};
+        case GateKind::execution_interval:
+            return {wait_or(gate) + "lower execution_interval_seconds of the workflow type",
+                    put_type(type, ".execution_interval_seconds = null")};
+        case GateKind::cool_down:
+            return {wait_or(gate) + "lower cool_down_seconds of the workflow type",
+                    put_type(type, ".cool_down_seconds = null")};
+        case GateKind::maintenance_window:
+            return {wait_or(gate) + "change run_windows of the workflow type", put_type(type, ".run_windows = null")};
         case GateKind::endpoint:
             return of_endpoint(gate, s);
         case GateKind::breaker:
@@ -138,9 +151,7 @@ Change what_opens(const GateRun& run, const Situation& s) {
             break;
     }
     // A gate says itself what opens it.
-    return {(gate.opens_at ? "wait until " + domain::rfc3339(*gate.opens_at) + ", or see to " : "see to ") +
-                std::string(name(gate.kind)) + " " + gate.subject + ": " + gate.detail,
-            {}};
+    return {wait_or(gate) + "see to " + std::string(name(gate.kind)) + " " + gate.subject + ": " + gate.detail, {}};
 }
 
 }

@@ -116,8 +116,10 @@ std::vector<GateHistory::Passed> GateHistory::see(const std::map<Lane, std::opti
 
 bool GateHistory::to_be_shown(const Known& known, TimePoint now) const {
     const auto& gate = known.gate.gate;
-    const bool lasting =
-        gate.kind == GateKind::paused || gate.cooling || (gate.opens_at && gate.kind != GateKind::provider);
+    // These close with each start, or each end.
+    const bool moves = gate.kind == GateKind::provider || gate.kind == GateKind::execution_interval ||
+                       gate.kind == GateKind::cool_down;
+    const bool lasting = gate.kind == GateKind::paused || gate.cooling || (gate.opens_at && !moves);
     return lasting || now - known.gate.closed_since >= debounce_;
 }
 

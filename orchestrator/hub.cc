@@ -231,6 +231,7 @@ Task<bool> Hub::turn() {
     if (!board_ || rebuild_) co_return true;
     show_queue_lengths();
     show_standings(now);
+    show_lane_times();
     lift_pauses(now);
 
     now = node_.clock().now();
@@ -339,7 +340,8 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
         auto& row = picked->found->execution;
         board_->observe(row);
         // The next turn reads what is left.
-        broke = broke || picked->broke;
+        broke = broke || picked->broke || picked->too_soon;
+        if (picked->too_soon) board_->set_lane_times({*picked->too_soon});
         if (!picked->granted) continue;
         board_->charge(row, picks[i].terms->demand);
         ++granted;
@@ -378,6 +380,20 @@ std::set<std::size_t> reserve_money(Tx& tx, const std::vector<std::optional<Deci
     for (const auto place : dropped) broke.insert(places[place]);
     return broke;
 }
+
+/// Whether the lane's last start or end is too short a time ago, as the tables say: an end that another node has written
+/// may not have come here yet.
+bool too_soon(const subworkflows::WorkflowType& type, const LaneTimes& times, TimePoint at) {
+    const auto within = [&](const std::optional<Duration>& length, const std::optional<TimePoint>& since) {
+        return length && since && domain::saturating_add(*since, *length) > at;
+    };
+    return within(type.execution_interval, times.started_at) || within(type.cool_down, times.ended_at);
+}
+
+bool has_pace(const subworkflows::Catalogue& catalogue, const domain::Lane& lane) {
+    const auto* type = catalogue.find(lane);
+    return type && (type->execution_interval || type->cool_down);
+}
 }
 
 /// On a database thread: confirms by id what memory has planned. What is not found is held by somebody, or gone.
@@ -407,9 +423,22 @@ std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks, const
             drafts[i] = decide_gate(found.execution, picks[i].gate, found.now);
         }
     }
-    const auto broke = reserve_money(tx, drafts);
     std::vector<Picked> picked(picks.size());
+    std::set<domain::Lane> paced;
+    for (std::size_t i = 0; i < picks.size(); ++i)
+        if (drafts[i] && picks[i].terms && has_pace(catalogue, drafts[i]->after.lane)) paced.insert(drafts[i]->after.lane);
+    for (auto& times : LaneTimesStore().lock(tx, paced)) {
+        const auto& type = *catalogue.find(times.lane);
+        for (std::size_t i = 0; i < picks.size(); ++i) {
+            if (!drafts[i] || !picks[i].terms || drafts[i]->after.lane != times.lane) continue;
+            if (!too_soon(type, times, drafts[i]->after.attempt->granted_at)) continue;
+            drafts[i].reset();
+            picked[i].too_soon = times;
+        }
+    }
+    const auto broke = reserve_money(tx, drafts);
     std::vector<Decision> decisions;
+    std::vector<LaneTimes> times;
     for (std::size_t i = 0; i < picks.size(); ++i) {
         const auto row = rows.find(picks[i].execution);
         if (row == rows.end()) continue;
@@ -419,11 +448,13 @@ std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks, const
             picked[i].granted = picks[i].terms.has_value();
             decision->columns = priority_queue::changed_columns(found.execution, decision->after);
             found.execution = decision->after;
+            if (decision->lane_times) times.push_back(*decision->lane_times);
             decisions.push_back(std::move(*decision));
         }
         picked[i].found = std::move(found);
     }
     node_.applier().write(tx, decisions);
+    LaneTimesStore().note(tx, times);
     return picked;
 }
 

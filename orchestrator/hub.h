@@ -112,6 +112,8 @@ class Hub {
         bool granted = false;
         /// A budget has not enough left for it after all.
         bool broke = false;
+        /// Its lane's last start or end is too short a time ago after all.
+        std::optional<LaneTimes> too_soon = {};
     };
 
     struct Granted {
@@ -143,6 +145,7 @@ class Hub {
     void show_queue_lengths();
     bool bounded() const;
     void show_standings(domain::TimePoint now);
+    void show_lane_times();
     /// How often what the other nodes are shown is looked at.
     static constexpr std::chrono::seconds kShowEvery{1};
     /// Writes it down beside the turns, as the leader; `anew` where that failed.
@@ -247,6 +250,8 @@ class Hub {
     QueueLengths queue_lengths_;
     std::chrono::steady_clock::time_point lengths_shown_at_{};
     /// How all stand by the fairness policy, as it was written down last.
+    std::map<domain::Lane, LaneTimes> lane_times_shown_;
+    std::chrono::steady_clock::time_point lane_times_shown_at_{};
     std::string standings_shown_;
     std::chrono::steady_clock::time_point standings_shown_at_{};
     /// Arrivals whose transaction is under way.

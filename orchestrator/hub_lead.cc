@@ -33,6 +33,7 @@ void Hub::step_down(const char* why) {
     doubted_.clear();
     silent_.clear();
     standings_shown_.clear();
+    lane_times_shown_.clear();
 }
 
 Task<bool> Hub::try_lead() {
@@ -93,6 +94,7 @@ Task<void> Hub::load() {
         std::vector<resource_manager::LoadedPermit> permits;
         std::map<domain::Lane, resource_manager::TypeEstimates> estimates;
         resource_manager::WeatherRecords weather;
+        std::vector<LaneTimes> times;
     };
     co_await node_.refresh_catalogue();
     board_->set_catalogue(node_.catalogue());
@@ -112,6 +114,7 @@ Task<void> Hub::load() {
         all.permits = resource_manager::ProviderStore().permits(tx);
         all.estimates = resource_manager::EstimateStore().load(tx);
         all.weather = resource_manager::WeatherStore().load(tx);
+        all.times = LaneTimesStore().load(tx);
         return all;
     });
     const auto loaded = co_await std::move(asked_loaded);
@@ -122,6 +125,7 @@ Task<void> Hub::load() {
     doubted_until_ = node_.operations().now();
     inbox_hinted_ = true;
     board_->set_estimates(loaded.estimates);
+    board_->set_lane_times(loaded.times);
     for (const auto& row : loaded.rows) board_->observe(row.execution);
     for (const auto& row : loaded.gated) board_->observe(row.execution);
     board_->set_providers(*node_.providers(), loaded.permits, loaded.weather);

@@ -151,6 +151,23 @@ Task<std::size_t> Hub::drop(TimePoint now) {
     co_return count;
 }
 
+/// For the next scheduler and for people; a pace that must hold is written with each start and end (lane_times.h).
+void Hub::show_lane_times() {
+    const auto now = steady_clock::now();
+    if (now - lane_times_shown_at_ < kShowEvery) return;
+    lane_times_shown_at_ = now;
+    std::vector<LaneTimes> changed;
+    std::map<Lane, LaneTimes> known;
+    for (auto& each : board_->lane_times()) {
+        const auto shown = lane_times_shown_.find(each.lane);
+        if (shown == lane_times_shown_.end() || shown->second != each) changed.push_back(each);
+        known.emplace(each.lane, std::move(each));
+    }
+    lane_times_shown_ = std::move(known);
+    if (changed.empty()) return;
+    show_others([changed](Tx& tx) { LaneTimesStore().note(tx, changed); }, [this] { lane_times_shown_.clear(); });
+}
+
 void Hub::show_queue_lengths() {
     const auto now = steady_clock::now();
     if (now - lengths_shown_at_ < kShowEvery || !bounded()) return;

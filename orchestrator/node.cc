@@ -183,7 +183,8 @@ Task<std::optional<IntakeReply>> Node::start_at_once(Arrival arrival, IntakeItem
     item.events = arrival.grant.events;
     try {
         auto inserting = parts_.database.transact([this, fence = arrival.fence, permits = arrival.grant.permits,
-                                                   reservation = arrival.grant.reservation, item](Tx& tx) {
+                                                   reservation = arrival.grant.reservation,
+                                                   times = arrival.grant.lane_times, item](Tx& tx) {
             fence(tx);
             IntakeReply made = std::move(intake_.enqueue(tx, {item}).front());
             // The same request again makes nothing, and so it holds nothing.
@@ -194,6 +195,7 @@ Task<std::optional<IntakeReply>> Node::start_at_once(Arrival arrival, IntakeItem
                     throw std::runtime_error("a budget has not enough left for it any more");
             }
             resource_manager::ProviderStore().charge(tx, permits);
+            if (times) LaneTimesStore().note(tx, {*times});
             return made;
         });
         reply = co_await std::move(inserting);

@@ -46,6 +46,27 @@ void KeyConcurrency::take(const Demand& demand, Granted&, TimePoint) {
     if (!demand.concurrency_key.empty()) ++taken[demand.concurrency_key];
 }
 
+std::optional<Gate> LanePace::check(const Demand&, TimePoint now) const {
+    const auto closed = [&](GateKind kind, domain::Duration length, const char* what, const char* number,
+                            TimePoint since) -> std::optional<Gate> {
+        const auto opens = domain::saturating_add(since, length);
+        if (opens <= now) return std::nullopt;
+        return Gate{kind,
+                    subject,
+                    std::string(what) + domain::rfc3339(since) + ", and " + domain::human(length) +
+                        " are to pass before the next start",
+                    {{"seconds", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(length).count())}, {number, domain::rfc3339(since)}},
+                    opens};
+    };
+    std::optional<Gate> gate;
+    if (interval && started_at)
+        gate = closed(GateKind::execution_interval, *interval, "the last one started at ", "last_started_at",
+                      *started_at);
+    if (!gate && cool_down && ended_at)
+        gate = closed(GateKind::cool_down, *cool_down, "the last one ended at ", "last_ended_at", *ended_at);
+    return gate;
+}
+
 namespace {
 
 /// What keeps an endpoint from being asked, and until when; kNever: until somebody says so.

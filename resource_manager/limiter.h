@@ -70,6 +70,20 @@ struct KeyConcurrency {
     void take(const domain::Demand& demand, Granted&, domain::TimePoint);
 };
 
+/// A lane's starts are so far apart, and nothing of it starts so soon after one has ended.
+struct LanePace {
+    static constexpr bool kWholeLane = true;
+    std::string subject;
+    std::optional<domain::Duration> interval;
+    std::optional<domain::Duration> cool_down;
+    /// Of the lane; granted since as well.
+    std::optional<domain::TimePoint> started_at;
+    std::optional<domain::TimePoint> ended_at;
+
+    std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
+    void take(const domain::Demand&, Granted&, domain::TimePoint now) { started_at = now; }
+};
+
 /// One address of a workflow type and how busy it is.
 struct EndpointLoad {
     domain::EndpointId id;
@@ -220,8 +234,8 @@ struct Memory {
     void take(const domain::Demand& demand, Granted&, domain::TimePoint) { reserved_mb += demand.memory_mb; }
 };
 
-/// The database is under pressure: nothing starts.
-struct DatabaseClosed {
+/// What stops everything that names it and is no quantity: the database is under pressure, or a lane's windows are shut.
+struct Closed {
     static constexpr bool kWholeLane = true;
     domain::Gate gate;
 
@@ -229,8 +243,8 @@ struct DatabaseClosed {
     void take(const domain::Demand&, Granted&, domain::TimePoint) {}
 };
 
-using Limiter = std::variant<Pause, Concurrency, KeyConcurrency, Endpoints, ProviderCooling, ProviderLearnt, KeyShare,
-                             ProviderRate, Memory, DatabaseClosed, BudgetLimit, BatchBudgetLimit, BudgetPriority>;
+using Limiter = std::variant<Pause, Concurrency, KeyConcurrency, LanePace, Endpoints, ProviderCooling, ProviderLearnt, KeyShare,
+                             ProviderRate, Memory, Closed, BudgetLimit, BatchBudgetLimit, BudgetPriority>;
 
 /// An amount of what is measured, and "60 requests per minute", for people.
 std::string shown(Measure of, std::int64_t amount);

@@ -6,6 +6,7 @@
 #include "platform/peer_secrets_json.h"
 #include "subworkflows/needs_json.h"
 #include "subworkflows/workflow_type_json.h"
+#include "subworkflows/run_windows_json.h"
 #include "subworkflows_sql.h"
 
 namespace impresario::subworkflows {
@@ -109,7 +110,9 @@ Catalogue CatalogueStore::load(Tx& tx) const {
         type.cheaper_variant = stored_cheaper_variant(row.view());
         for (auto* into : {&type.memory_mb, &type.queue_soft_limit, &type.queue_hard_limit})
             if (const auto value = row.maybe_integer()) *into = static_cast<int>(*value);
-        if (const auto ttl = row.maybe_integer()) type.queue_ttl = std::chrono::seconds{*ttl};
+        for (auto* into : {&type.queue_ttl, &type.execution_interval, &type.cool_down})
+            if (const auto length = row.maybe_integer()) *into = std::chrono::seconds{*length};
+        type.run_windows = stored_run_windows(row.view());
         auto lane = type.lane;
         catalogue.types.emplace(std::move(lane), std::move(type));
     }
@@ -202,7 +205,9 @@ bool CatalogueStore::put(Tx& tx, const WorkflowType& type) const {
     params.add(std::move(signing)).add(type.source);
     params.add_or_null(type.cheaper_variant ? cheaper_variant_json(*type.cheaper_variant) : std::string{});
     for (const auto& each : {type.memory_mb, type.queue_soft_limit, type.queue_hard_limit}) params.add(each);
-    params.add(type.queue_ttl ? std::optional(whole_seconds(*type.queue_ttl)) : std::nullopt);
+    for (const auto& length : {type.queue_ttl, type.execution_interval, type.cool_down})
+        params.add(length ? std::optional(whole_seconds(*length)) : std::nullopt);
+    params.add_or_null(type.run_windows ? run_windows_json(*type.run_windows) : std::string{});
     const auto rows = tx.exec(sql::put_type, params);
     const bool created = RowReader(rows, 0).flag();
 
@@ -231,7 +236,7 @@ bool CatalogueStore::put(Tx& tx, const WorkflowType& type) const {
 
 CatalogueStore::Deleted CatalogueStore::remove(Tx& tx, const domain::Lane& lane) const {
     const Params params = Params().add(lane.organization_id).add(lane.workflow_type);
-    if (tx.exec(sql::delete_type, params).affected() == 1) return Deleted::done;
+    if (!tx.exec(sql::delete_type, params).empty()) return Deleted::done;
     return next_lane_seq(tx, lane) ? Deleted::in_use : Deleted::unknown;
 }
 

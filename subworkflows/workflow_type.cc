@@ -4,6 +4,7 @@
 #include <set>
 
 #include "platform/url.h"
+#include "platform/zone.h"
 
 namespace impresario::subworkflows {
 
@@ -86,6 +87,17 @@ std::vector<DefinitionFault> check(const WorkflowType& type) {
     if (type.queue_soft_limit && type.queue_hard_limit && *type.queue_soft_limit > *type.queue_hard_limit)
         wrong("/queue_hard_limit", "must not be less than queue_soft_limit");
     if (type.queue_ttl) within("/queue_ttl_seconds", *type.queue_ttl, std::chrono::seconds{1}, std::chrono::hours{720});
+    for (const auto& [pointer, length] :
+         {std::pair{"/execution_interval_seconds", type.execution_interval}, {"/cool_down_seconds", type.cool_down}})
+        if (length) within(pointer, *length, std::chrono::seconds{1}, std::chrono::hours{720});
+    if (type.run_windows) {
+        const auto& zone = type.run_windows->zone;
+        if (!platform::known_zone(zone))
+            wrong("/run_windows/time_zone", "is no time zone that this machine knows, as in Europe/Berlin");
+        if (type.run_windows->windows.empty() || type.run_windows->windows.size() > kMostRunWindows)
+            wrong("/run_windows/windows", "must hold 1 to " + std::to_string(kMostRunWindows) +
+                                              "; to let it start at any time, set run_windows to null");
+    }
     domain::MicroUsd calls_cost;
     for (const auto& need : type.needs) calls_cost = calls_cost + need.cost;
     if (calls_cost > domain::kMostMoney)

@@ -16,6 +16,7 @@
 #include "domain/time.h"
 #include "platform/peer_secrets.h"
 #include "subworkflows/input_needs.h"
+#include "subworkflows/run_windows.h"
 
 namespace impresario::subworkflows {
 
@@ -89,6 +90,12 @@ struct WorkflowType {
     std::optional<int> queue_hard_limit;
     /// Who has waited longer since it became due is cancelled; nullopt: what the hub says for all.
     std::optional<domain::Duration> queue_ttl;
+    /// The least time from one start to the next; nullopt: none.
+    std::optional<domain::Duration> execution_interval;
+    /// How long nothing starts after one has ended; nullopt: not at all.
+    std::optional<domain::Duration> cool_down;
+    /// Nothing starts outside of them; nullopt: it may at any time.
+    std::optional<RunWindows> run_windows;
 
     /// What its endpoints know us by.
     platform::PeerSecrets secrets;

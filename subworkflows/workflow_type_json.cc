@@ -7,6 +7,7 @@
 #include "platform/json_text.h"
 #include "platform/peer_secrets_json.h"
 #include "subworkflows/needs_json.h"
+#include "subworkflows/run_windows_json.h"
 
 namespace impresario::subworkflows {
 
@@ -213,6 +214,12 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
     maybe_whole("queue_hard_limit", type.queue_hard_limit);
     if (const json* ttl = members.find("queue_ttl_seconds"); ttl && !ttl->is_null())
         members.seconds("queue_ttl_seconds", type.queue_ttl.emplace());
+    for (const auto& [member, into] : {std::pair{"execution_interval_seconds", &type.execution_interval},
+                                       {"cool_down_seconds", &type.cool_down}})
+        if (const json* length = members.find(member); length && !length->is_null())
+            members.seconds(member, into->emplace());
+    if (const json* windows = members.find("run_windows"); windows && !windows->is_null())
+        type.run_windows = read_run_windows(*windows, faults);
     platform::read_peer_secrets(members, type.secrets);
     if (const json* endpoints = members.find("endpoints")) {
         read_endpoints(*endpoints, type, existing, faults);
@@ -220,7 +227,7 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
         type.endpoints = existing->endpoints;
     }
     for (const char* shown : {"organization_id", "has_bearer", "signing_secret_count", "header_names", "source",
-                              "version", "updated_at", "state"})
+                              "version", "updated_at", "state", "last_started_at", "last_ended_at", "next_start_at"})
         members.find(shown);
     members.nothing_else();
 
@@ -262,7 +269,7 @@ std::string breaker_json(const domain::BreakerRecord& breaker) {
     return value.dump();
 }
 
-std::string workflow_type_json(const WorkflowType& type) {
+std::string workflow_type_json(const WorkflowType& type, const LaneRuns& runs) {
     json value{{"name", type.lane.workflow_type},
                {"organization_id", type.lane.organization_id},
                {"enabled", type.enabled},
@@ -283,6 +290,12 @@ std::string workflow_type_json(const WorkflowType& type) {
                {"queue_soft_limit", nullptr},
                {"queue_hard_limit", nullptr},
                {"queue_ttl_seconds", nullptr},
+               {"execution_interval_seconds", nullptr},
+               {"cool_down_seconds", nullptr},
+               {"run_windows", nullptr},
+               {"last_started_at", nullptr},
+               {"last_ended_at", nullptr},
+               {"next_start_at", nullptr},
                {"call_estimates", shown_call_estimates({type.needs, type.from_input})},
                {"has_bearer", !type.secrets.bearer.empty()},
                {"signing_secret_count", type.secrets.signing.size()},
@@ -296,6 +309,12 @@ std::string workflow_type_json(const WorkflowType& type) {
     if (type.queue_soft_limit) value["queue_soft_limit"] = *type.queue_soft_limit;
     if (type.queue_hard_limit) value["queue_hard_limit"] = *type.queue_hard_limit;
     if (type.queue_ttl) value["queue_ttl_seconds"] = seconds_json(*type.queue_ttl);
+    if (type.execution_interval) value["execution_interval_seconds"] = seconds_json(*type.execution_interval);
+    if (type.cool_down) value["cool_down_seconds"] = seconds_json(*type.cool_down);
+    if (type.run_windows) value["run_windows"] = shown_run_windows(*type.run_windows);
+    if (runs.last_started_at) value["last_started_at"] = domain::rfc3339(*runs.last_started_at);
+    if (runs.last_ended_at) value["last_ended_at"] = domain::rfc3339(*runs.last_ended_at);
+    if (runs.next_start_at) value["next_start_at"] = domain::rfc3339(*runs.next_start_at);
     if (!type.concurrency_key.empty()) value["concurrency_key"] = type.concurrency_key;
     if (type.cost_estimate) value["cost_estimate_usd"] = domain::decimal(*type.cost_estimate);
     if (type.cheaper_variant) value["cheaper_variant"] = json::parse(cheaper_variant_json(*type.cheaper_variant));

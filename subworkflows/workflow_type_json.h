@@ -17,8 +17,16 @@ domain::Result<WorkflowType, std::vector<DefinitionFault>> parse_workflow_type(s
                                                                                const domain::Lane& lane,
                                                                                const WorkflowType* existing);
 
+/// When one of its executions last started and ended, and when the next one may start.
+struct LaneRuns {
+    std::optional<domain::TimePoint> last_started_at;
+    std::optional<domain::TimePoint> last_ended_at;
+    /// As far as anybody knows: of what waits, or else of its schedules.
+    std::optional<domain::TimePoint> next_start_at;
+};
+
 /// What readers may see: secrets only as "how many".
-std::string workflow_type_json(const WorkflowType& type);
+std::string workflow_type_json(const WorkflowType& type, const LaneRuns& runs = {});
 /// How an endpoint's breaker stands, as an object.
 std::string breaker_json(const domain::BreakerRecord& breaker);
 

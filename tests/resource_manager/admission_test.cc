@@ -49,6 +49,26 @@ TEST(Admission, APauseEndsByItself) {
     EXPECT_FALSE(admission.closed({}, {0}, kNow + std::chrono::minutes{5}));
 }
 
+TEST(LanePace, KeepsStartsApartAndCoolsDownAfterAnEnd) {
+    using std::chrono::seconds;
+    auto admission = one(LanePace{"lane", seconds{60}, seconds{30}, std::nullopt, std::nullopt});
+    EXPECT_TRUE(std::holds_alternative<Granted>(admission.admit({}, {0}, kNow))) << "nothing has run yet";
+    const auto second = std::get<Deferred>(admission.admit({}, {0}, kNow));
+    EXPECT_EQ(second.gate.kind, GateKind::execution_interval);
+    EXPECT_TRUE(second.whole_lane);
+    EXPECT_EQ(second.gate.opens_at, kNow + seconds{60});
+    EXPECT_EQ(second.gate.numbers[0], (std::pair<std::string, std::string>{"seconds", "60"}));
+    EXPECT_TRUE(admission.closed({}, {0}, kNow + seconds{60} - domain::Duration{1}));
+    EXPECT_FALSE(admission.closed({}, {0}, kNow + seconds{60}));
+
+    auto cooling = one(LanePace{"lane", std::nullopt, seconds{30}, kNow, kNow});
+    const auto gate = cooling.closed({}, {0}, kNow + seconds{29});
+    ASSERT_TRUE(gate);
+    EXPECT_EQ(gate->kind, GateKind::cool_down);
+    EXPECT_EQ(gate->opens_at, kNow + seconds{30});
+    EXPECT_FALSE(cooling.closed({}, {0}, kNow + seconds{30}));
+}
+
 TEST(Memory, IsReservedUntilItIsFull) {
     auto admission = one(Memory{2048, 512});
     domain::Demand demand{{"o", "t"}, ""};

@@ -278,11 +278,21 @@ void Auditor::count_slots(const Execution& before, const Execution& after) {
         reserved_mb_ += by * world_.tables().catalogue.find(after.lane)->memory_mb.value_or(0);
     };
     if (before.holds_slot() && !after.holds_slot() && granted_slots_.erase(after.id) > 0) count(-1);
+    auto& last = last_[after.lane];
+    // An end by SQL is known a little later (docs/limits.md).
+    if (before.attempt && !after.attempt && after.reason != "sql") last.ended_at = world_.now();
     // A slot that a late callback brought back was not given by a plan.
     if (before.holds_slot() || !after.holds_slot() || after.status != Status::dispatching) return;
     granted_slots_.insert(after.id);
     count(1);
     const auto* type = world_.tables().catalogue.find(after.lane);
+    // The transactions' times are when they began: they may have waited for each other.
+    const auto soon = [&](const std::optional<domain::Duration>& length, const std::optional<TimePoint>& since) {
+        return length && since && after.attempt->granted_at < *since + *length - std::chrono::seconds{2};
+    };
+    if (soon(type->execution_interval, last.started_at)) fail("pace", after.id, "started too soon after another");
+    if (soon(type->cool_down, last.ended_at)) fail("pace", after.id, "started too soon after another ended");
+    last.started_at = std::max(last.started_at, std::optional(after.attempt->granted_at));
     if (type->max_concurrency && slots_[{after.lane, ""}] > *type->max_concurrency)
         fail("P5", after.id, "one more at once than the lane may run");
     if (type->memory_mb && reserved_mb_ > world_.weather().memory_total_mb)

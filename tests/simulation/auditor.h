@@ -89,6 +89,7 @@ class Auditor {
     std::map<domain::AttemptId, std::pair<domain::ExecutionId, int>> fences_;
     std::map<std::pair<domain::Lane, std::string>, int> slots_;
     std::set<domain::ExecutionId> granted_slots_;
+    std::map<domain::Lane, orchestrator::LaneTimes> last_;
     std::int64_t reserved_mb_ = 0;
     std::set<domain::ExecutionId> changed_;
     std::map<domain::AttemptId, std::set<domain::EndpointId>> starts_;

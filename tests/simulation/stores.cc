@@ -6,6 +6,7 @@
 #include "journal/event_store.h"
 #include "journal/metric_store.h"
 #include "orchestrator/gate_store.h"
+#include "orchestrator/lane_times.h"
 #include "orchestrator/scheduler_store.h"
 #include "priority_queue/dead_letter_store.h"
 #include "priority_queue/queue_store.h"
@@ -673,6 +674,31 @@ std::vector<NodeSeen> SchedulerStore::alive(Tx& tx) const {
 }
 
 void SchedulerStore::forget_nodes(Tx&) const {}
+void LaneTimesStore::note(Tx& tx, const std::vector<LaneTimes>& times) const {
+    Transaction::of(tx).change([times](Tables& t, Auditor*) {
+        for (const auto& each : times) {
+            auto& known = t.lane_times[each.lane];
+            known.lane = each.lane;
+            known.started_at = std::max(known.started_at, each.started_at);
+            known.ended_at = std::max(known.ended_at, each.ended_at);
+        }
+    });
+}
+
+std::vector<LaneTimes> LaneTimesStore::lock(Tx& tx, const std::set<domain::Lane>& lanes) const {
+    std::vector<LaneTimes> found;
+    for (const auto& lane : lanes)
+        if (const auto known = tables(tx).lane_times.find(lane); known != tables(tx).lane_times.end())
+            found.push_back(known->second);
+    return found;
+}
+
+std::vector<LaneTimes> LaneTimesStore::load(Tx& tx) const {
+    std::vector<LaneTimes> all;
+    for (const auto& [lane, each] : tables(tx).lane_times) all.push_back(each);
+    return all;
+}
+
 std::vector<RecordedGate> GateStore::closed(Tx&) const { return {}; }
 void GateStore::write(Tx&, const GateWrite&) const {}
 void GateStore::forget(Tx&) const {}

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "domain/event.h"
+#include "orchestrator/lane_times.h"
 #include "orchestrator/scheduler_store.h"
 #include "priority_queue/dead_letter_store.h"
 #include "priority_queue/queue_store.h"
@@ -74,6 +75,7 @@ struct Tables {
     std::vector<resource_manager::Provider> providers;
     std::optional<resource_manager::FairnessPolicy> fairness;
     resource_manager::WeatherRecords provider_weather;
+    std::map<domain::Lane, orchestrator::LaneTimes> lane_times;
     std::map<std::string, int> provider_seqs;
     struct Permit {
         resource_manager::PermitRecord record;

@@ -43,6 +43,8 @@ subworkflows::WorkflowType type(Chance& chance, int number, int& endpoints) {
     made.max_wait = chance.happens(0.5) ? Duration{seconds{chance.between(2, 30)}} : Duration{std::chrono::hours{4}};
     if (chance.happens(0.2)) made.queue_hard_limit = chance.between(3, 15);
     if (chance.happens(0.2)) made.queue_ttl = seconds{chance.between(3, 60)};
+    if (chance.happens(0.2)) made.execution_interval = seconds{chance.between(3, 6)};
+    if (chance.happens(0.2)) made.cool_down = seconds{chance.between(3, 6)};
     made.retry = policy(chance);
     made.retry_rejected = chance.happens(0.2);
     made.accept_late = chance.happens(0.4);
