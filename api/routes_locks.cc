@@ -35,6 +35,7 @@ void write_lock(JsonWriter& json, const Lock& lock, std::optional<std::int64_t> 
     json.field("name", lock.name).field("owner", lock.owner);
     if (token) json.field("token", *token);
     json.field("acquired_at", lock.acquired_at).field("held_until", lock.held_until).field("held", lock.held);
+    if (lock.execution) json.field("execution_id", lock.execution->text());
     json.close();
 }
 
@@ -125,7 +126,7 @@ Task<HttpResponse> Api::acquire_lock(Call call) {
         auto looking = node_.database().read([which](Tx& tx) { return LockStore().find(tx, which); });
         const auto before = co_await std::move(looking);
         bool asked_for = false;
-        if (!before || !before->held || before->owner == owner) {
+        if (!before || !before->held || (before->owner == owner && !before->execution)) {
             struct Asked {
                 std::optional<std::int64_t> token;
                 std::optional<Lock> lock;

@@ -5,9 +5,10 @@
 namespace impresario::domain {
 
 namespace {
-constexpr NameTable<GateKind, 14> kNames{{
+constexpr NameTable<GateKind, 15> kNames{{
     {GateKind::paused, "paused"},
     {GateKind::not_due, "not_due"},
+    {GateKind::lock, "lock"},
     {GateKind::concurrency, "concurrency"},
     {GateKind::key_concurrency, "key_concurrency"},
     {GateKind::execution_interval, "execution_interval"},

@@ -16,6 +16,8 @@ namespace impresario::domain {
 enum class GateKind {
     paused,
     not_due,
+    /// Somebody else holds the lock that the type names.
+    lock,
     concurrency,
     key_concurrency,
     /// The last start of the lane was too short a time ago.

@@ -232,16 +232,18 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
                             child_context(payload.context, decision.after.id, decision.child->item_keys)});
     }
     write(tx, decisions);
-    std::vector<LaneTimes> times;
-    for (const auto& decision : decisions)
-        if (decision.lane_times) times.push_back(*decision.lane_times);
-    LaneTimesStore().note(tx, times);
     queue.insert(tx, children);
     journal::EventStore().append(tx, child_events, node_);
 
     Money money;
-    for (auto& decision : decisions) std::move(decision.money.begin(), decision.money.end(), std::back_inserter(money));
-    Reply family = settle_parents(tx, std::move(parents), money);
+    std::vector<LaneTimes> times;
+    for (auto& decision : decisions) {
+        std::move(decision.money.begin(), decision.money.end(), std::back_inserter(money));
+        if (decision.lane_times) times.push_back(*decision.lane_times);
+    }
+    const auto* catalogue = commands.empty() ? nullptr : commands.front().catalogue.get();
+    Reply family = settle_parents(tx, std::move(parents), catalogue, money, times);
+    LaneTimesStore().note(tx, times);
     // After all executions and once (ledger_store.h).
     resource_manager::LedgerStore().record(tx, money);
     for (auto& child : children) family.others.push_back(std::move(child.execution));
@@ -257,7 +259,8 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
 
 /// Children before parents, level by level: a parent may be a child itself, and a child whose parent has ended is
 /// cancelled with its own children.
-Reply Applier::settle_parents(Tx& tx, std::set<ExecutionId> parents, Money& money) const {
+Reply Applier::settle_parents(Tx& tx, std::set<ExecutionId> parents, const subworkflows::Catalogue* catalogue,
+                              Money& money, std::vector<LaneTimes>& times) const {
     const priority_queue::QueueStore queue;
     Reply reply;
     while (!parents.empty()) {
@@ -304,6 +307,7 @@ Reply Applier::settle_parents(Tx& tx, std::set<ExecutionId> parents, Money& mone
                     continue;
                 }
                 for (const auto& orphan : orphans.rows) {
+                    circumstances.type = catalogue ? catalogue->find(orphan.execution.lane) : nullptr;
                     Decision cancelled = decide(
                         orphan.execution, {orphan.execution.id, Cancel{"hub", "its parent has ended"}, 0.5, {}, {}},
                         circumstances);
@@ -328,7 +332,10 @@ Reply Applier::settle_parents(Tx& tx, std::set<ExecutionId> parents, Money& mone
             settled.push_back(std::move(decision));
         }
         write(tx, settled);
-        for (auto& each : settled) std::move(each.money.begin(), each.money.end(), std::back_inserter(money));
+        for (auto& each : settled) {
+            std::move(each.money.begin(), each.money.end(), std::back_inserter(money));
+            if (each.lane_times) times.push_back(*each.lane_times);
+        }
         parents = std::move(next);
     }
     return reply;

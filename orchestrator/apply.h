@@ -32,7 +32,8 @@ class Applier {
   private:
     using Money = std::vector<resource_manager::LedgerStore::Recorded>;
     /// What became of the parents and of the children that nobody wants any more; in the reply's lists.
-    Reply settle_parents(platform::Tx& tx, std::set<domain::ExecutionId> parents, Money& money) const;
+    Reply settle_parents(platform::Tx& tx, std::set<domain::ExecutionId> parents,
+                         const subworkflows::Catalogue* catalogue, Money& money, std::vector<LaneTimes>& times) const;
 
     domain::NodeId node_;
     platform::IdSource& ids_;

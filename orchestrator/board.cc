@@ -47,6 +47,8 @@ void Board::set_catalogue(subworkflows::CataloguePtr catalogue) {
         }
     }
     endpoints_ = std::move(endpoints);
+    names_locks_ = std::any_of(catalogue_->types.begin(), catalogue_->types.end(),
+                               [](const auto& each) { return !each.second.lock.empty(); });
     // Requests under way are counted anew: an endpoint that came back knows nothing of them.
     for (auto& [id, state] : endpoints_) state.in_flight = 0;
     for (const auto& id : in_flight_)

@@ -24,6 +24,7 @@
 #include "resource_manager/endpoint_health.h"
 #include "resource_manager/provider_meters.h"
 #include "resource_manager/queue_bounds.h"
+#include "schedules/lock_store.h"
 #include "subworkflows/catalogue.h"
 
 namespace impresario::orchestrator {
@@ -82,6 +83,11 @@ class Board {
     void set_database_gate(std::optional<domain::Gate> gate) { database_gate_ = std::move(gate); }
     /// Of deep queues less is kept in memory.
     void hold_less(bool less);
+    /// Of the locks that types name those that somebody from outside holds.
+    void set_locks(std::vector<schedules::HeldLock> locks) { locks_ = std::move(locks); }
+    /// Somebody is just taking it or giving it back: it is asked for again then.
+    void lock_busy(const schedules::LockName& lock, domain::TimePoint until) { busy_locks_[lock] = until; }
+    bool names_locks() const { return names_locks_; }
     /// Pauses whose condition holds.
     std::vector<subworkflows::PauseRecord> met_pauses(domain::TimePoint now) const;
 
@@ -336,6 +342,7 @@ class Board {
     void leave_endpoint(const domain::ExecutionId& id, const Live& live);
     domain::TimePoint request_over(const Live& live, const domain::Execution* after) const;
     void remove_live(const domain::ExecutionId& id, const domain::Execution* after);
+    std::map<schedules::LockName, resource_manager::Lock> held_locks(domain::TimePoint now);
     /// Limiters that several lanes share, by what they are about.
     using Shared = std::map<const void*, std::size_t>;
     void limit_by_budgets(PlanInput& input, LaneView& view, LaneState& state, Shared& shared, domain::TimePoint now);
@@ -359,6 +366,9 @@ class Board {
     resource_manager::BreakerSettings breaker_settings_;
     std::int64_t memory_total_mb_ = 2048;
     std::optional<domain::Gate> database_gate_;
+    std::vector<schedules::HeldLock> locks_;
+    std::map<schedules::LockName, domain::TimePoint> busy_locks_;
+    bool names_locks_ = false;
     std::size_t window_ = priority_queue::Order::kWindow;
     subworkflows::CataloguePtr catalogue_;
     std::map<domain::Lane, LaneState> lanes_;

@@ -9,6 +9,22 @@ namespace impresario::orchestrator {
 using domain::Lane;
 using domain::TimePoint;
 
+/// Who has the locks that types name, as far as it is known here.
+std::map<schedules::LockName, resource_manager::Lock> Board::held_locks(TimePoint now) {
+    std::map<schedules::LockName, resource_manager::Lock> held;
+    if (!names_locks_) return held;
+    std::erase_if(busy_locks_, [&](const auto& each) { return each.second <= now; });
+    for (const auto& [name, until] : busy_locks_)
+        held[name] = {name.name, "somebody who is just taking it or giving it back", until};
+    for (const auto& each : locks_) held[each.lock] = {each.lock.name, each.owner, each.held_until};
+    for (const auto& [id, live] : live_) {
+        const auto* known = type(live.lane);
+        if (!known || known->lock.empty()) continue;
+        held[{live.lane.organization_id, known->lock}] = {known->lock, "execution " + id.text(), std::nullopt};
+    }
+    return held;
+}
+
 PlanInput Board::plan_input(int most) {
     PlanInput input;
     input.most = most;
@@ -19,6 +35,8 @@ PlanInput Board::plan_input(int most) {
     std::optional<std::size_t> memory;
     std::optional<std::size_t> database;
     const auto now = now_();
+    auto held = held_locks(now);
+    std::map<schedules::LockName, std::size_t> locks;
     for (auto& [lane, state] : lanes_) {
         if (state.order.empty() && state.groups.empty() && !state.holds()) continue;
         const auto* known = type(lane);
@@ -43,6 +61,15 @@ PlanInput Board::plan_input(int most) {
                 limit(resource_manager::Pause{pause.subject(), pause.reason, pause.by, pause.until, pause.condition});
         if (!known->enabled)
             limit(resource_manager::Pause{lane.workflow_type, std::string(kSwitchedOff), "", std::nullopt});
+        if (!known->lock.empty()) {
+            const schedules::LockName name{lane.organization_id, known->lock};
+            const auto [at, added] = locks.try_emplace(name, 0);
+            if (added) {
+                held[name].name = name.name;
+                at->second = input.admission.add(held[name]);
+            }
+            view.limiters.push_back(at->second);
+        }
         if (known->max_concurrency)
             limit(resource_manager::Concurrency{lane.workflow_type, *known->max_concurrency, state.in_use});
         if (!known->concurrency_key.empty())

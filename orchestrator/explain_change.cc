@@ -114,6 +114,9 @@ Change what_opens(const GateRun& run, const Situation& s) {
     switch (gate.kind) {
         case GateKind::paused:
             return of_pause(gate, s);
+        case GateKind::lock:
+            return {wait_or(gate) + "have it released: it is " + gate.detail,
+                    "impresario locks show " + gate.subject};
         case GateKind::concurrency:
             return {"wait until one of those that run has ended, or raise max_concurrency of the workflow type",
                     more.empty() ? "" : put_type(type, ".max_concurrency = " + more)};

@@ -224,6 +224,8 @@ Task<bool> Hub::turn() {
     if (!board_ || rebuild_) co_return true;
     co_await refresh_budgets();
     if (!board_ || rebuild_) co_return true;
+    co_await refresh_locks();
+    if (!board_ || rebuild_) co_return true;
     if (started - estimates_kept_at_ > settings_.keep_estimates) {
         estimates_kept_at_ = started;
         co_await keep_estimates();
@@ -342,6 +344,9 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
         // The next turn reads what is left.
         broke = broke || picked->broke || picked->too_soon;
         if (picked->too_soon) board_->set_lane_times({*picked->too_soon});
+        // Who holds it is read before the next turn.
+        broke = broke || picked->locked;
+        if (picked->locked) board_->lock_busy(*picked->locked, observed + kHeldPause);
         if (!picked->granted) continue;
         board_->charge(row, picks[i].terms->demand);
         ++granted;
@@ -435,6 +440,24 @@ std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks, const
             drafts[i].reset();
             picked[i].too_soon = times;
         }
+    }
+    std::vector<schedules::TypeLock> locks;
+    std::map<ExecutionId, std::size_t> asked;
+    for (std::size_t i = 0; i < picks.size(); ++i) {
+        if (!drafts[i] || !picks[i].terms) continue;
+        const auto& row = drafts[i]->after;
+        const auto* type = catalogue.find(row.lane);
+        if (!type || type->lock.empty()) continue;
+        locks.push_back({{row.lane.organization_id, type->lock},
+                         row.id,
+                         "execution " + row.id.text() + " of " + row.lane.workflow_type});
+        asked[row.id] = i;
+    }
+    for (const auto& id : schedules::LockStore().take(tx, locks)) {
+        const auto i = asked.at(id);
+        const auto& lane = drafts[i]->after.lane;
+        picked[i].locked = {lane.organization_id, catalogue.find(lane)->lock};
+        drafts[i].reset();
     }
     const auto broke = reserve_money(tx, drafts);
     std::vector<Decision> decisions;

@@ -114,6 +114,8 @@ class Hub {
         bool broke = false;
         /// Its lane's last start or end is too short a time ago after all.
         std::optional<LaneTimes> too_soon = {};
+        /// Somebody else has its type's lock.
+        std::optional<schedules::LockName> locked = {};
     };
 
     struct Granted {
@@ -144,6 +146,7 @@ class Hub {
     platform::Task<std::size_t> drop(domain::TimePoint now);
     void show_queue_lengths();
     bool bounded() const;
+    platform::Task<void> refresh_locks();
     void show_standings(domain::TimePoint now);
     void show_lane_times();
     /// How often what the other nodes are shown is looked at.

@@ -17,8 +17,10 @@ std::optional<Arrival> Hub::admit(const Execution& row) {
         std::min_element(load.begin(), load.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     if (idlest->first != node_.id()) return std::nullopt;
 
-    // Another node may write just now that one has ended; only a turn's transaction waits for that.
-    if (const auto* type = node_.catalogue()->find(row.lane); type && type->cool_down) return std::nullopt;
+    // Another node may write just now that one has ended, and anybody may take a lock; only a turn's transaction sees to
+    // that.
+    if (const auto* type = node_.catalogue()->find(row.lane); type && (type->cool_down || !type->lock.empty()))
+        return std::nullopt;
 
     board_->observe(row);
     auto input = board_->plan_input(1);

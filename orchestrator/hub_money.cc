@@ -1,4 +1,4 @@
-// Of the hub: budgets as the tables say, their steps, what SQL has spent, and what is learnt about costs.
+// Of the hub: budgets and locks as the tables say, their steps, what SQL has spent, and what is learnt about costs.
 #include "orchestrator/budget_events.h"
 #include "orchestrator/hub.h"
 #include "platform/log.h"
@@ -64,6 +64,15 @@ Task<void> Hub::refresh_budgets() {
         if (!board_) throw platform::DatabaseUnavailable("stepped down while loading");
     }
     board_->set_budgets(std::move(budgets));
+}
+
+/// Others take and release them at any time, so they are read anew each turn; a grant takes its own in its transaction.
+Task<void> Hub::refresh_locks() {
+    if (!board_->names_locks()) co_return;
+    auto asked_locks = node_.database().read([](Tx& tx) { return schedules::LockStore().of_types(tx); });
+    auto locks = co_await std::move(asked_locks);
+    if (!board_) throw platform::DatabaseUnavailable("stepped down while loading");
+    board_->set_locks(std::move(locks));
 }
 
 /// What SQL says was spent (protocol R21).

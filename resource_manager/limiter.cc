@@ -19,6 +19,13 @@ std::optional<Gate> Pause::check(const Demand&, TimePoint now) const {
     return gate;
 }
 
+std::optional<Gate> Lock::check(const Demand&, TimePoint now) const {
+    if (holder.empty() || (until && *until <= now)) return std::nullopt;
+    Gate gate{GateKind::lock, name, "held by " + holder, {{"holder", holder}}, until};
+    gate.detail += until ? " until " + domain::rfc3339(*until) + ", unless it is released before" : " until that is over";
+    return gate;
+}
+
 std::optional<Gate> Concurrency::check(const Demand&, TimePoint) const {
     if (in_use < limit) return std::nullopt;
     return Gate{GateKind::concurrency,

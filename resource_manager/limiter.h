@@ -45,6 +45,19 @@ struct Pause {
     void take(const domain::Demand&, Granted&, domain::TimePoint) {}
 };
 
+/// One at a time has it, over all lanes that name it and whoever takes it from outside.
+struct Lock {
+    static constexpr bool kWholeLane = true;
+    std::string name;
+    /// Who has it, for people; empty: nobody.
+    std::string holder;
+    /// When it is free at the latest; nullopt: once that execution is over.
+    std::optional<domain::TimePoint> until;
+
+    std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
+    void take(const domain::Demand&, Granted&, domain::TimePoint) { holder = "what starts just now"; }
+};
+
 /// At most `limit` at once in a lane.
 struct Concurrency {
     static constexpr bool kWholeLane = true;
@@ -243,7 +256,7 @@ struct Closed {
     void take(const domain::Demand&, Granted&, domain::TimePoint) {}
 };
 
-using Limiter = std::variant<Pause, Concurrency, KeyConcurrency, LanePace, Endpoints, ProviderCooling, ProviderLearnt, KeyShare,
+using Limiter = std::variant<Pause, Lock, Concurrency, KeyConcurrency, LanePace, Endpoints, ProviderCooling, ProviderLearnt, KeyShare,
                              ProviderRate, Memory, Closed, BudgetLimit, BatchBudgetLimit, BudgetPriority>;
 
 /// An amount of what is measured, and "60 requests per minute", for people.

@@ -7,6 +7,7 @@ namespace impresario::schedules {
 using platform::Params;
 using platform::RowReader;
 using platform::Rows;
+using platform::SqlArray;
 using platform::Tx;
 
 namespace {
@@ -21,6 +22,7 @@ std::vector<Lock> read_locks(const Rows& rows) {
         lock.acquired_at = row.time();
         lock.held_until = row.time();
         lock.held = row.flag();
+        lock.execution = row.maybe_id<domain::ExecutionId>();
         locks.push_back(std::move(lock));
     }
     return locks;
@@ -63,6 +65,58 @@ std::optional<Lock> LockStore::take_away(Tx& tx, const LockName& lock) const {
 
 std::optional<Lock> LockStore::find(Tx& tx, const LockName& lock) const {
     return first_lock(tx.exec(sql::get_lock, Params().add(lock.organization_id).add(lock.name)));
+}
+
+std::set<domain::ExecutionId> LockStore::take(Tx& tx, const std::vector<TypeLock>& locks) const {
+    std::set<domain::ExecutionId> without;
+    if (locks.empty()) return without;
+    const auto names = [](const auto& some) {
+        std::array<SqlArray, 2> both;
+        for (const auto& each : some) {
+            both[0].add(each.lock.organization_id);
+            both[1].add(each.lock.name);
+        }
+        return both;
+    };
+    std::set<LockName> ours;
+    const auto tried = tx.exec(sql::try_locks, Params().add(names(locks)));
+    for (std::size_t i = 0; i < tried.size(); ++i) {
+        RowReader row(tried, i);
+        LockName name;
+        name.organization_id = row.text();
+        name.name = row.text();
+        ours.insert(std::move(name));
+    }
+    std::vector<TypeLock> free;
+    SqlArray executions;
+    SqlArray owners;
+    for (const auto& each : locks) {
+        without.insert(each.execution);
+        if (!ours.contains(each.lock)) continue;
+        free.push_back(each);
+        executions.add(each.execution);
+        owners.add(each.owner);
+    }
+    if (free.empty()) return without;
+    const auto taken =
+        tx.exec(sql::take_locks, Params().add(names(free)).add(std::move(executions)).add(std::move(owners)));
+    for (std::size_t i = 0; i < taken.size(); ++i) without.erase(RowReader(taken, i).id<domain::ExecutionId>());
+    return without;
+}
+
+std::vector<HeldLock> LockStore::of_types(Tx& tx) const {
+    const auto rows = tx.exec(sql::locks_of_types);
+    std::vector<HeldLock> locks;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        HeldLock each;
+        each.lock.organization_id = row.text();
+        each.lock.name = row.text();
+        each.owner = row.text();
+        each.held_until = row.time();
+        locks.push_back(std::move(each));
+    }
+    return locks;
 }
 
 std::vector<Lock> LockStore::list(Tx& tx, const std::string& organization_id) const {

@@ -113,6 +113,7 @@ Catalogue CatalogueStore::load(Tx& tx) const {
         for (auto* into : {&type.queue_ttl, &type.execution_interval, &type.cool_down})
             if (const auto length = row.maybe_integer()) *into = std::chrono::seconds{*length};
         type.run_windows = stored_run_windows(row.view());
+        type.lock = row.text();
         auto lane = type.lane;
         catalogue.types.emplace(std::move(lane), std::move(type));
     }
@@ -208,6 +209,7 @@ bool CatalogueStore::put(Tx& tx, const WorkflowType& type) const {
     for (const auto& length : {type.queue_ttl, type.execution_interval, type.cool_down})
         params.add(length ? std::optional(whole_seconds(*length)) : std::nullopt);
     params.add_or_null(type.run_windows ? run_windows_json(*type.run_windows) : std::string{});
+    params.add_or_null(type.lock);
     const auto rows = tx.exec(sql::put_type, params);
     const bool created = RowReader(rows, 0).flag();
 

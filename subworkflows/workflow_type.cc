@@ -87,6 +87,8 @@ std::vector<DefinitionFault> check(const WorkflowType& type) {
     if (type.queue_soft_limit && type.queue_hard_limit && *type.queue_soft_limit > *type.queue_hard_limit)
         wrong("/queue_hard_limit", "must not be less than queue_soft_limit");
     if (type.queue_ttl) within("/queue_ttl_seconds", *type.queue_ttl, std::chrono::seconds{1}, std::chrono::hours{720});
+    if (type.lock.size() > kLongestLockName)
+        wrong("/lock", "must have at most " + std::to_string(kLongestLockName) + " bytes, or be null for none");
     for (const auto& [pointer, length] :
          {std::pair{"/execution_interval_seconds", type.execution_interval}, {"/cool_down_seconds", type.cool_down}})
         if (length) within(pointer, *length, std::chrono::seconds{1}, std::chrono::hours{720});

@@ -46,6 +46,7 @@ struct Endpoint {
 
 using domain::Importance;
 
+inline constexpr std::size_t kLongestLockName = 200;
 inline constexpr int kMostWaiting = 100'000'000;
 inline constexpr int kMostMemoryMb = 16'777'216;
 
@@ -94,6 +95,8 @@ struct WorkflowType {
     std::optional<domain::Duration> execution_interval;
     /// How long nothing starts after one has ended; nullopt: not at all.
     std::optional<domain::Duration> cool_down;
+    /// Held by each of its executions while an attempt of it is under way (docs/locks.md); empty: none.
+    std::string lock;
     /// Nothing starts outside of them; nullopt: it may at any time.
     std::optional<RunWindows> run_windows;
 

@@ -218,6 +218,7 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
                                        {"cool_down_seconds", &type.cool_down}})
         if (const json* length = members.find(member); length && !length->is_null())
             members.seconds(member, into->emplace());
+    members.text("lock", type.lock);
     if (const json* windows = members.find("run_windows"); windows && !windows->is_null())
         type.run_windows = read_run_windows(*windows, faults);
     platform::read_peer_secrets(members, type.secrets);
@@ -293,6 +294,7 @@ std::string workflow_type_json(const WorkflowType& type, const LaneRuns& runs) {
                {"execution_interval_seconds", nullptr},
                {"cool_down_seconds", nullptr},
                {"run_windows", nullptr},
+               {"lock", nullptr},
                {"last_started_at", nullptr},
                {"last_ended_at", nullptr},
                {"next_start_at", nullptr},
@@ -311,6 +313,7 @@ std::string workflow_type_json(const WorkflowType& type, const LaneRuns& runs) {
     if (type.queue_ttl) value["queue_ttl_seconds"] = seconds_json(*type.queue_ttl);
     if (type.execution_interval) value["execution_interval_seconds"] = seconds_json(*type.execution_interval);
     if (type.cool_down) value["cool_down_seconds"] = seconds_json(*type.cool_down);
+    if (!type.lock.empty()) value["lock"] = type.lock;
     if (type.run_windows) value["run_windows"] = shown_run_windows(*type.run_windows);
     if (runs.last_started_at) value["last_started_at"] = domain::rfc3339(*runs.last_started_at);
     if (runs.last_ended_at) value["last_ended_at"] = domain::rfc3339(*runs.last_ended_at);

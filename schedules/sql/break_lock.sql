@@ -1,2 +1,1 @@
-delete from locks where organization_id = $1 and name = $2
-returning name, owner, token, acquired_at, held_until, held_until > clock_timestamp()
+select name, owner, token, acquired_at, free_at, held, execution_id from break_lock($2, $1)

@@ -1,2 +1,2 @@
-select name, owner, token, acquired_at, held_until, held_until > clock_timestamp()
-from locks where organization_id = $1 and name = $2
+select name, owner, token, acquired_at, free_at, held, execution_id
+from locks_now where organization_id = $1 and name = $2 and (held or execution_id is null)

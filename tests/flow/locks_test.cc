@@ -240,5 +240,117 @@ TEST(Locks, SqlHasTheSame) {
     EXPECT_ANY_THROW(sql("acquire_lock('batch', 'n8n-3', interval '2 days')"));
 }
 
+/// What stops it, once that is its type's lock.
+Json waits_for_lock(const HubFixture& hub, const std::string& id) {
+    const auto stopped = [](const Json& e) {
+        return e["waiting_for"].is_object() && e["waiting_for"]["kind"] == "lock";
+    };
+    return hub.await(id, stopped) ? hub.execution(id)["waiting_for"] : Json(nullptr);
+}
+
+Json naming(const std::string& lock) { return {{"lock", lock}}; }
+
+TEST(TypeLock, OneExecutionOfAllTypesThatNameItRunsAtATime) {
+    Peer peer;
+    HubFixture hub;
+    hub.register_type("writer", peer.url(), naming("archive"));
+    hub.register_type("reader", peer.url(), naming("archive"));
+    hub.register_type("other", peer.url());
+    const auto first = hub.enqueue("writer");
+    ASSERT_TRUE(peer.wait_for(1));
+    const auto same = hub.enqueue("writer");
+    const auto second = hub.enqueue("reader");
+    EXPECT_THAT(waits_for_lock(hub, second)["detail"].get<std::string>(), HasSubstr("held by execution " + first));
+    EXPECT_EQ(waits_for_lock(hub, same)["subject"], "archive");
+    hub.enqueue("other");
+    ASSERT_TRUE(peer.wait_for(2)) << "nobody else waits";
+    EXPECT_EQ(hub.get("/v1/executions/" + second + "/explain")["gates"][0]["kind"], "lock");
+    // Whoever works beside the hub is told who has it.
+    const auto refused = hub.api("POST", "/v1/locks/archive", ours("host"));
+    EXPECT_EQ(refused.status, 409);
+    EXPECT_THAT(refused.body, HasSubstr("execution " + first + " of writer"));
+    EXPECT_EQ(hub.database.value("select coalesce(acquire_lock('archive', 'by hand')::text, 'no')"), "no");
+    EXPECT_EQ(hub.get("/v1/locks")["locks"][0]["execution_id"], first);
+    std::set<std::string> ran;
+    for (std::size_t done = 0; done < 4; ++done) {
+        ASSERT_TRUE(peer.wait_for(done + 1));
+        const auto asked = peer.asked()[done];
+        if (asked.json["workflow_type"] != "other") ran.insert(asked.execution_id());
+        ASSERT_EQ(Peer::call_back(asked, {{"status", "completed"}, {"result_data", 1}}).status, 200);
+        hub.await_end(asked.execution_id());
+    }
+    EXPECT_EQ(ran, (std::set<std::string>{first, same, second}));
+    EXPECT_EQ(
+        hub.database.value("select count(*) from attempts a join attempts b on a.execution_id < b.execution_id and "
+                           "a.granted_at < b.closed_at and b.granted_at < a.closed_at join executions x on "
+                           "x.execution_id = a.execution_id join executions y on y.execution_id = b.execution_id "
+                           "where x.workflow_type <> 'other' and y.workflow_type <> 'other'"),
+        "0")
+        << "two at once";
+    EXPECT_TRUE(hub.get("/v1/locks")["locks"].empty());
+    EXPECT_EQ(hub.api("POST", "/v1/locks/archive", ours("host")).status, 201);
+}
+
+TEST(TypeLock, WaitsForAHolderFromOutsideAndGoesOnAtOnceWhenItIsReleased) {
+    Peer peer;
+    HubFixture hub;
+    hub.register_type("work", peer.url(), naming("host-1"));
+    const auto held = hub.api("POST", "/v1/locks/host-1", ours("legacy-flow", 3600)).json();
+    const auto id = hub.enqueue("work");
+    const auto gate = waits_for_lock(hub, id);
+    EXPECT_EQ(gate["numbers"]["holder"], "legacy-flow");
+    EXPECT_EQ(gate["opens_at"], held["held_until"]);
+    const auto released = std::chrono::steady_clock::now();
+    ASSERT_EQ(hub.api("POST", "/v1/locks/host-1/release", {{"token", held["token"]}}).status, 204);
+    ASSERT_TRUE(peer.wait_for(1));
+    EXPECT_LT(std::chrono::steady_clock::now() - released, std::chrono::milliseconds{800})
+        << "the scheduler heard of it";
+    // One that nobody releases is free when its time is over.
+    ASSERT_EQ(Peer::call_back(peer.asked()[0], {{"status", "completed"}, {"result_data", 1}}).status, 200);
+    hub.await_end(id);
+    ASSERT_EQ(hub.api("POST", "/v1/locks/host-1", ours("died", 1)).status, 201);
+    hub.enqueue("work");
+    ASSERT_TRUE(peer.wait_for(2));
+}
+
+TEST(TypeLock, IsHeldOverAKillAndFreeWhenTheAttemptIsOver) {
+    Peer peer;
+    HubFixture hub;
+    hub.register_type("work", peer.url(), naming("host-1"));
+    const auto id = hub.enqueue("work");
+    ASSERT_TRUE(hub.await(id, [](const Json& e) { return e["status"] == "running"; }));
+    hub.hub->kill();
+    EXPECT_EQ(hub.database.value("select coalesce(acquire_lock('host-1', 'by hand')::text, 'no')"), "no")
+        << "it runs, whether there is a hub or not";
+    hub.start();
+    const auto waits = hub.enqueue("work");
+    EXPECT_THAT(waits_for_lock(hub, waits)["detail"].get<std::string>(), HasSubstr(id));
+    // However it ends.
+    hub.database.run("select update_execution_status('" + id + "', 'cancelled')");
+    ASSERT_TRUE(peer.wait_for(2));
+    EXPECT_EQ(peer.asked()[1].execution_id(), waits);
+    hub.api("POST", "/v1/executions/" + waits + "/cancel");
+    EXPECT_NE(hub.database.value("select coalesce(acquire_lock('host-1', 'by hand')::text, 'no')"), "no");
+}
+
+TEST(TypeLock, OfATransactionThatIsLeftOpenStopsNobodyElse) {
+    Peer peer;
+    HubFixture hub;
+    hub.register_type("work", peer.url(), naming("host-1"));
+    hub.register_type("other", peer.url());
+    std::string waits;
+    hub.database.transact([&](platform::Tx& tx) {
+        tx.exec({"acquire", "select acquire_lock('host-1', 'by hand')"});
+        waits = hub.enqueue("work");
+        EXPECT_TRUE(waits_for_lock(hub, waits).is_object());
+        hub.enqueue("other");
+        EXPECT_TRUE(peer.wait_for(1));
+        EXPECT_EQ(peer.asked()[0].json["workflow_type"], "other");
+        tx.exec({"release", "delete from locks"});
+    });
+    ASSERT_TRUE(peer.wait_for(2));
+    EXPECT_EQ(peer.asked()[1].execution_id(), waits);
+}
+
 }
 }

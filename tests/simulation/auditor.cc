@@ -275,20 +275,19 @@ void Auditor::count_slots(const Execution& before, const Execution& after) {
     const auto count = [&](int by) {
         slots_[{after.lane, ""}] += by;
         if (!after.concurrency_key.empty()) slots_[{after.lane, after.concurrency_key}] += by;
+        if (const auto& lock = world_.tables().catalogue.find(after.lane)->lock; !lock.empty()) holders_[lock] += by;
         reserved_mb_ += by * world_.tables().catalogue.find(after.lane)->memory_mb.value_or(0);
     };
     if (before.holds_slot() && !after.holds_slot() && granted_slots_.erase(after.id) > 0) count(-1);
-    auto& last = last_[after.lane];
-    // An end by SQL is known a little later (docs/limits.md).
-    if (before.attempt && !after.attempt && after.reason != "sql") last.ended_at = world_.now();
     // A slot that a late callback brought back was not given by a plan.
     if (before.holds_slot() || !after.holds_slot() || after.status != Status::dispatching) return;
     granted_slots_.insert(after.id);
     count(1);
     const auto* type = world_.tables().catalogue.find(after.lane);
-    // The transactions' times are when they began: they may have waited for each other.
+    if (!type->lock.empty() && holders_[type->lock] > 1) fail("lock", after.id, "another one has its lock");
+    auto& last = last_[after.lane];
     const auto soon = [&](const std::optional<domain::Duration>& length, const std::optional<TimePoint>& since) {
-        return length && since && after.attempt->granted_at < *since + *length - std::chrono::seconds{2};
+        return length && since && after.attempt->granted_at < *since + *length;
     };
     if (soon(type->execution_interval, last.started_at)) fail("pace", after.id, "started too soon after another");
     if (soon(type->cool_down, last.ended_at)) fail("pace", after.id, "started too soon after another ended");
@@ -304,7 +303,12 @@ void Auditor::count_slots(const Execution& before, const Execution& after) {
         fail("P5", after.id, "one more at once than its key may run");
 }
 
-void Auditor::closed(const webhooks::ClosedAttempt& attempt) {
+void Auditor::closed(const webhooks::ClosedAttempt& attempt, TimePoint at) {
+    // An end by SQL is known a little later (docs/limits.md).
+    if (attempt.outcome != "sql") {
+        auto& last = last_[world_.tables().executions.at(attempt.execution).lane];
+        last.ended_at = std::max(last.ended_at, std::optional(at));
+    }
     if (attempt.attempt.id.nil()) return fail("constraint", attempt.execution, "no attempt was closed");
     if (world_.tables().attempts.contains({attempt.execution, attempt.attempt.id}))
         fail("P2", attempt.execution, "an attempt was closed twice");
@@ -465,13 +469,18 @@ void Auditor::planned(const orchestrator::PlanInput& input, TimePoint now, const
         });
     };
     std::set<const orchestrator::LaneView*> offered;
+    std::set<const orchestrator::LaneView*> closed;
     for (const auto& each : candidates) {
         if (offered.contains(each.lane) || each.lane->order->holds(each.row->id)) continue;
         const auto asked = each.lane->demand(head_of(each));
         if (behind_key(asked, *each.lane)) continue;
         offered.insert(each.lane);
-        if (each.starving || !input.admission.closed(asked, each.lane->limiters, now))
-            admission.offer(asked, each.lane->limiters);
+        // What its first lacks holds the lane, whatever is kept of that for others later in the turn (protocol R15).
+        if (!each.starving && input.admission.closed(asked, each.lane->limiters, now)) {
+            closed.insert(each.lane);
+            continue;
+        }
+        admission.offer(asked, each.lane->limiters);
     }
     // Whose turn it is by shares, and what guarantees leave for others as they are met within the turn, is not written
     // down once more here: then none is overtaken in its lane, by one that is stopped by nothing else than it is.
@@ -504,7 +513,6 @@ void Auditor::planned(const orchestrator::PlanInput& input, TimePoint now, const
         }
         return check_openings(input, plan);
     }
-    std::set<const orchestrator::LaneView*> closed;
     std::vector<orchestrator::PlannedGrant> grants;
     std::optional<std::size_t> sure;
     bool more = false;

@@ -33,7 +33,8 @@ class Auditor {
     void inserted(const domain::Execution& row);
     void written(const domain::Execution& before, const domain::Execution& after,
                  const priority_queue::Columns& columns);
-    void closed(const webhooks::ClosedAttempt& attempt);
+    /// `at`: when the transaction that does it began.
+    void closed(const webhooks::ClosedAttempt& attempt, domain::TimePoint at);
     void result(const priority_queue::ResultRecord& result);
     void event(const domain::Event& event);
     /// P4, on one entry of the ledger; `state` is what it has left.
@@ -91,6 +92,7 @@ class Auditor {
     std::set<domain::ExecutionId> granted_slots_;
     std::map<domain::Lane, orchestrator::LaneTimes> last_;
     std::int64_t reserved_mb_ = 0;
+    std::map<std::string, int> holders_;
     std::set<domain::ExecutionId> changed_;
     std::map<domain::AttemptId, std::set<domain::EndpointId>> starts_;
     std::map<domain::AttemptId, std::string> taken_words_;

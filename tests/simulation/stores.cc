@@ -14,6 +14,7 @@
 #include "resource_manager/fairness_store.h"
 #include "resource_manager/usage_store.h"
 #include "resource_manager/weather_store.h"
+#include "schedules/lock_store.h"
 #include "simulation/auditor.h"
 #include "simulation/transaction.h"
 #include "simulation/world.h"
@@ -298,8 +299,8 @@ namespace impresario::webhooks {
 
 void AttemptStore::close(Tx& tx, const std::vector<ClosedAttempt>& attempts) const {
     for (const auto& each : attempts)
-        Transaction::of(tx).change([each](Tables& t, Auditor* auditor) {
-            if (auditor) auditor->closed(each);
+        Transaction::of(tx).change([each, at = Transaction::of(tx).now()](Tables& t, Auditor* auditor) {
+            if (auditor) auditor->closed(each, at);
             t.attempts.emplace(Tables::AttemptKey{each.execution, each.attempt.id}, each);
         });
 }
@@ -423,6 +424,30 @@ std::size_t ProviderStore::forget_permits(Tx&) const { return 0; }
 std::optional<FairnessPolicy> FairnessStore::load(Tx& tx) const { return tables(tx).fairness; }
 void FairnessStore::write(Tx&, TimePoint, const std::string&) const {}
 std::optional<FairnessStore::Standings> FairnessStore::standings(Tx&) const { return std::nullopt; }
+
+}
+
+// schedules: nobody from outside takes a lock
+
+namespace impresario::schedules {
+
+std::set<ExecutionId> LockStore::take(Tx& tx, const std::vector<TypeLock>& locks) const {
+    std::set<ExecutionId> without;
+    for (const auto& each : locks) {
+        const auto known = tables(tx).locks.find(each.lock);
+        const auto* holder = known == tables(tx).locks.end() || known->second == each.execution
+                                 ? nullptr
+                                 : &tables(tx).executions.at(known->second);
+        if (holder && holder->timeout_at) {
+            without.insert(each.execution);
+            continue;
+        }
+        Transaction::of(tx).change([each](Tables& t, Auditor*) { t.locks[each.lock] = each.execution; });
+    }
+    return without;
+}
+
+std::vector<HeldLock> LockStore::of_types(Tx&) const { return {}; }
 
 }
 

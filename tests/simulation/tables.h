@@ -21,6 +21,7 @@
 #include "resource_manager/provider_store.h"
 #include "resource_manager/provider_weather.h"
 #include "resource_manager/usage_store.h"
+#include "schedules/lock_store.h"
 #include "subworkflows/catalogue.h"
 #include "webhooks/attempt_store.h"
 
@@ -76,6 +77,7 @@ struct Tables {
     std::optional<resource_manager::FairnessPolicy> fairness;
     resource_manager::WeatherRecords provider_weather;
     std::map<domain::Lane, orchestrator::LaneTimes> lane_times;
+    std::map<schedules::LockName, domain::ExecutionId> locks;
     std::map<std::string, int> provider_seqs;
     struct Permit {
         resource_manager::PermitRecord record;

@@ -266,8 +266,8 @@ void Users::write_sql() {
             closed.opening = row.opening;
             closed.attempt = *before.attempt;
             closed.outcome = "sql";
-            tx.change([closed](Tables& t, Auditor* auditor) {
-                if (auditor) auditor->closed(closed);
+            tx.change([closed, at = tx.now()](Tables& t, Auditor* auditor) {
+                if (auditor) auditor->closed(closed, at);
                 t.attempts.emplace(Tables::AttemptKey{closed.execution, closed.attempt.id}, closed);
             });
             if (before.attempt->reserved) {

@@ -44,6 +44,7 @@ subworkflows::WorkflowType type(Chance& chance, int number, int& endpoints) {
     if (chance.happens(0.2)) made.queue_hard_limit = chance.between(3, 15);
     if (chance.happens(0.2)) made.queue_ttl = seconds{chance.between(3, 60)};
     if (chance.happens(0.2)) made.execution_interval = seconds{chance.between(3, 6)};
+    if (chance.happens(0.3)) made.lock = "shared";
     if (chance.happens(0.2)) made.cool_down = seconds{chance.between(3, 6)};
     made.retry = policy(chance);
     made.retry_rejected = chance.happens(0.2);
