@@ -120,6 +120,7 @@ void Api::add_routes() {
     route("GET", "/v1/queue", Role::viewer, &Api::queue);
     route("GET", "/v1/state", Role::viewer, &Api::state);
     route("GET", "/v1/nodes", Role::viewer, &Api::nodes);
+    route("GET", "/v1/stalled", Role::viewer, &Api::stalled);
     route("GET", "/v1/pauses", Role::viewer, &Api::pauses);
     route("POST", "/v1/pause", Role::operator_, &Api::pause);
     route("POST", "/v1/resume", Role::operator_, &Api::resume);

@@ -128,6 +128,8 @@ class Api {
     Task<Response> pause_schedule(Call call);
     Task<Response> resume_schedule(Call call);
     Task<Response> next_of_schedule(Call call);
+    platform::Task<std::string> due_of_schedule(std::string organization_id, schedules::Schedule schedule,
+                                                domain::TimePoint after, int count);
     Task<Response> preview_schedule(Call call);
     Task<Response> runs_of_schedule(Call call);
     Task<Response> backfill_schedule(Call call);
@@ -149,6 +151,9 @@ class Api {
     Task<Response> test_subscriber(Call call);
     Task<Response> subscriber_messages(Call call);
     Task<Response> subscriber_deliveries(Call call);
+    // routes_stalled.cc
+    Task<Response> stalled(Call call);
+
     // routes_retention.cc
     Task<Response> show_retention(Call call);
     Task<Response> preview_retention(Call call);

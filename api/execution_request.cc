@@ -98,12 +98,13 @@ Intent read_batch(std::string_view text, const std::string& organization_id, con
 
 void take_limit_keys(std::vector<priority_queue::NewExecution>& executions, const subworkflows::Catalogue& catalogue,
                      const std::vector<resource_manager::Provider>& providers) {
-    for (auto& [execution, input, context] : executions) {
+    for (auto& each : executions) {
+        auto& execution = each.execution;
         const auto* type = catalogue.find(execution.lane);
         if (!type || type->needs.empty()) continue;
         std::vector<domain::LimitKey> keys;
         for (const auto& pointer : resource_manager::key_pointers(providers, type->needs))
-            keys.push_back({pointer, platform::plain_text_at(input, pointer)});
+            keys.push_back({pointer, platform::plain_text_at(each.input, pointer)});
         execution.limit_keys = domain::limit_keys_text(keys);
     }
 }

@@ -182,7 +182,7 @@ std::optional<std::int64_t> number_parameter(const platform::HttpRequest& reques
     std::int64_t number = -1;
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
     if (error == std::errc{} && end == text->data() + text->size() && number >= 0) return number;
-    faults.push_back({std::string(name), "must be a whole number, as the page before says"});
+    faults.push_back({std::string(name), "must be a whole number from 0"});
     return std::nullopt;
 }
 

@@ -23,13 +23,20 @@ HttpResponse Api::wrong_token() {
 /// exists. 2xx only after the commit.
 Task<HttpResponse> Api::callback(Call call) {
     const auto begun = std::chrono::steady_clock::now();
+    const auto begun_at = node_.clock().now();
+    const auto id = domain::ExecutionId::parse(call.path["id"]);
+    const auto attempt = attempt_of(call);
+    std::optional<domain::TimePoint> settled_from;
     const auto done = [&](std::string_view status, HttpResponse response) {
+        // Of whoever has no token there is no trace.
+        if (auto* tracer = node_.tracer(); tracer && attempt)
+            tracer->called_back(
+                *id, *attempt, status, response.status, begun_at, settled_from,
+                platform::parse_trace_context(call.request.header("traceparent"), call.request.header("tracestate")));
         node_.probe().callback(status, response.status,
                                std::chrono::duration_cast<domain::Duration>(std::chrono::steady_clock::now() - begun));
         return response;
     };
-    const auto id = domain::ExecutionId::parse(call.path["id"]);
-    const auto attempt = attempt_of(call);
     if (!attempt) co_return done("unauthorized", wrong_token());
 
     auto callback = platform::parse_callback(call.request.body);
@@ -54,6 +61,7 @@ Task<HttpResponse> Api::callback(Call call) {
     auto storable = platform::storable_json(call.request.body);
     received.body = storable ? std::move(storable->text) : std::string{};
     received.callback = *std::move(callback);
+    settled_from = node_.clock().now();
     const auto reply = co_await node_.submit(*id, std::move(received));
     co_return done(status, respond(reply));
 }

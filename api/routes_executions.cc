@@ -110,6 +110,9 @@ Task<HttpResponse> Api::enqueue(Call call, std::vector<priority_queue::NewExecut
         if (!faults.empty()) co_return invalid(faults);
     }
     take_limit_keys(executions, *node_.catalogue(), *node_.providers());
+    const auto came_with =
+        platform::parse_trace_context(call.request.header("traceparent"), call.request.header("tracestate"));
+    const auto trace_context = came_with ? platform::stored(*came_with) : std::string();
     orchestrator::IntakeItem item;
     JsonWriter json;
     json.open();
@@ -119,6 +122,7 @@ Task<HttpResponse> Api::enqueue(Call call, std::vector<priority_queue::NewExecut
     }
     for (auto& each : executions) {
         each.execution.id = node_.ids().make<ExecutionId>(each.execution.created_at);
+        each.trace_context = trace_context;
         if (batch) json.open();
         write_created(json, each.execution);
         if (batch) json.close();

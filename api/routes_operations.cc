@@ -216,13 +216,15 @@ Task<HttpResponse> Api::state(Call call) {
         json.open("resource_status", '{');
         write_api_limits(json, tx.exec(sql::api_limits, Params().add(organization)));
         json.open("database", '{');
-        json.field("active_connections", RowReader(tx.exec(sql::connections), 0).integer())
+        const auto connected = tx.exec(sql::connections);
+        json.field("active_connections", RowReader(connected, 0).integer())
             .field("pool_size", connections)
             .field("max_connections", 20)
             .field("batch_limit", batch)
             .close();
         json.open("memory", '{');
-        json.field("reserved_mb", RowReader(tx.exec(sql::reserved_memory), 0).integer()).field("limit_mb", memory_mb);
+        const auto reserved = tx.exec(sql::reserved_memory);
+        json.field("reserved_mb", RowReader(reserved, 0).integer()).field("limit_mb", memory_mb);
         json.field("used_mb", platform::resident_mb())
             .field("available_mb", sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE) / 1048576)
             .close();

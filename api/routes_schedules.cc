@@ -3,8 +3,13 @@
 #include "api/execution_request.h"
 #include "api/problem.h"
 #include "api/request_reader.h"
+#include "orchestrator/run_forecast.h"
+#include "platform/gate_json.h"
 #include "platform/json_text.h"
 #include "platform/json_writer.h"
+#include "resource_manager/budget_store.h"
+#include "resource_manager/estimate_store.h"
+#include "resource_manager/price.h"
 #include "schedules/schedule_json.h"
 #include "schedules/schedule_store.h"
 
@@ -54,8 +59,8 @@ void write_schedule(JsonWriter& json, const Schedule& schedule, TimePoint now) {
     json.close();
 }
 
-/// The next so many due times after `after`.
-std::string due_json(const Schedule& schedule, TimePoint after, int count) {
+/// The next so many due times after `after`, and what would stop their runs as things are now.
+std::string due_json(const Schedule& schedule, TimePoint after, int count, orchestrator::RunForecast forecast) {
     JsonWriter json;
     json.open();
     json.open("due", '[');
@@ -64,7 +69,10 @@ std::string due_json(const Schedule& schedule, TimePoint after, int count) {
         const auto due = schedules::due_after(ahead, after);
         if (!due) break;
         json.open();
-        json.field("due_at", *due).field("starts_at", schedules::starts_at(schedule, *due));
+        const auto starts = schedules::starts_at(schedule, *due);
+        const auto stopped = forecast.stops(starts);
+        json.field("due_at", *due).field("starts_at", starts).field("fits", !stopped);
+        json.raw("stopped_by", stopped ? platform::gate_json(*stopped) : "null");
         json.close();
         after = *due;
         ++ahead.runs;
@@ -211,6 +219,44 @@ Task<HttpResponse> Api::resume_schedule(Call call) {
     co_return co_await get_schedule(std::move(call));
 }
 
+/// What each run of the schedule would ask, and everything that says whether it may have it.
+Task<std::string> Api::due_of_schedule(std::string organization_id, Schedule schedule, TimePoint after, int count) {
+    struct Loaded {
+        std::vector<resource_manager::BudgetState> budgets;
+        std::map<domain::Lane, resource_manager::TypeEstimates> estimates;
+    };
+    auto loading = node_.database().read([now = node_.clock().now()](Tx& tx) {
+        return Loaded{resource_manager::BudgetStore().load(tx, now), resource_manager::EstimateStore().load(tx)};
+    });
+    auto loaded = co_await std::move(loading);
+    const auto catalogue = node_.catalogue();
+    const auto providers = node_.providers();
+    const domain::Lane lane{organization_id, schedule.workflow_type};
+    const auto* type = catalogue->find(lane);
+    domain::Demand demand;
+    demand.lane = lane;
+    demand.priority = schedule.priority;
+    if (type) {
+        const auto learnt = loaded.estimates.find(lane);
+        const resource_manager::PriceList prices(type->needs, type->cost_estimate,
+                                                 learnt == loaded.estimates.end() ? nullptr : &learnt->second,
+                                                 hub_.settings().unknown_cost);
+        const auto amounts = subworkflows::need_amounts(type->from_input, schedule.input);
+        const auto text = amounts ? domain::need_amounts_text(*amounts) : std::string();
+        const auto price = prices.at(
+            resource_manager::size_class(static_cast<std::int64_t>(schedule.input.size())), text.empty() ? nullptr : &text);
+        demand.needs = price.needs;
+        demand.cost = price.cost;
+        demand.guessed = price.guessed;
+        demand.importance = type->importance;
+        demand.memory_mb = type->memory_mb.value_or(0);
+    }
+    const auto weather = node_.weather();
+    orchestrator::RunForecast forecast(type, catalogue->pauses, *providers, weather, std::move(loaded.budgets),
+                                       std::move(demand));
+    co_return due_json(schedule, after, count, std::move(forecast));
+}
+
 Task<HttpResponse> Api::next_of_schedule(Call call) {
     std::vector<FieldFault> faults;
     const int count = page_limit(call.request, kUsualPreview, kMostPreview, faults);
@@ -220,7 +266,9 @@ Task<HttpResponse> Api::next_of_schedule(Call call) {
     auto after = node_.clock().now();
     // One that is due and has not started yet is among them.
     if (schedule->next_due && *schedule->next_due <= after) after = *schedule->next_due - domain::Duration{1};
-    co_return json_response(200, due_json(*schedule, after, count));
+    auto looking = due_of_schedule(call.caller.organization_id, *schedule, after, count);
+    const auto due = co_await std::move(looking);
+    co_return json_response(200, due);
 }
 
 /// What a definition would do, without making it.
@@ -237,7 +285,9 @@ Task<HttpResponse> Api::preview_schedule(Call call) {
     auto schedule = *std::move(parsed);
     const auto now = node_.clock().now();
     anchor_at(schedule, now);
-    co_return json_response(200, due_json(schedule, now, count));
+    auto looking = due_of_schedule(call.caller.organization_id, std::move(schedule), now, count);
+    const auto due = co_await std::move(looking);
+    co_return json_response(200, due);
 }
 
 Task<HttpResponse> Api::runs_of_schedule(Call call) {

@@ -8,6 +8,8 @@
 
 namespace impresario::cli {
 
+inline constexpr const char* kVersion = "0.1.0";
+
 /// Exit codes, documented in docs/cli.md.
 enum Exit : int {
     ok = 0,
@@ -50,5 +52,6 @@ void add_tail(Commands commands);
 void add_schedules(Commands commands);
 void add_subscribers(Commands commands);
 void add_retention(Commands commands);
+void add_stalled(Commands commands);
 
 }

@@ -250,6 +250,16 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
         if (days > 0) *age = std::chrono::hours{24} * days;
     }
     read.duration("retention", "every_seconds", config.retention.every, 1, 86400);
+    read.text("tracing", "url", config.tracing.url, "IMPRESARIO_TRACING_URL");
+    if (!config.tracing.url.empty())
+        if (const auto parsed = platform::parse_url(config.tracing.url); !parsed)
+            mistakes.push_back("tracing.url: " + parsed.error().what);
+    std::string authorization;
+    read.text("tracing", "authorization", authorization, "IMPRESARIO_TRACING_AUTHORIZATION");
+    config.tracing.authorization = domain::Secret(authorization);
+    read.number("tracing", "sample_percent", config.tracing.sample_percent, 0, 100);
+    read.text("tracing", "service_name", config.tracing.service_name);
+    read.duration("stalled", "quiet_seconds", config.hub.quiet, 10, 30 * 86400);
     config.node.public_url = "http://" + config.http.address + ":" + std::to_string(config.http.port);
     read.text("http", "public_url", config.node.public_url, "IMPRESARIO_PUBLIC_URL");
     while (config.node.public_url.ends_with('/')) config.node.public_url.pop_back();

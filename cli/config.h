@@ -9,6 +9,7 @@
 #include "orchestrator/node.h"
 #include "orchestrator/outbox.h"
 #include "orchestrator/retention.h"
+#include "orchestrator/tracer.h"
 #include "platform/database.h"
 #include "platform/http_client.h"
 #include "platform/http_server.h"
@@ -27,6 +28,7 @@ struct Config {
     orchestrator::HubSettings hub;
     orchestrator::OutboxSettings outbox;
     orchestrator::RetentionSettings retention;
+    orchestrator::TracingSettings tracing;
     api::ApiSettings api;
     std::vector<domain::Secret> hub_keys;
     platform::log::Level log_level = platform::log::Level::info;

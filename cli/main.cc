@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
     using namespace impresario::cli;
     CLI::App app{"Impresario: one hub that decides what runs next, with priorities, limits and budgets.", "impresario"};
     app.require_subcommand(1);
-    app.set_version_flag("--version", "impresario 0.1.0");
+    app.set_version_flag("--version", std::string("impresario ") + kVersion);
     app.get_formatter()->column_width(34);
     Action chosen;
     const Commands commands{app, chosen};
@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
     add_schedules(commands);
     add_subscribers(commands);
     add_retention(commands);
+    add_stalled(commands);
     add_bench(commands);
     try {
         app.parse(argc, argv);

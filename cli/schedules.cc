@@ -59,9 +59,12 @@ int show_due(const ScheduleOptions& o, const Json& answer) {
         print(answer);
         return Exit::ok;
     }
-    Table table({"due", "starts"});
-    for (const auto& each : answer["due"])
-        table.add({clock_of(cell(each, "due_at")), clock_of(cell(each, "starts_at"))});
+    Table table({"due", "starts", "would be stopped by, as things are now"});
+    for (const auto& each : answer["due"]) {
+        const auto& gate = each["stopped_by"];
+        table.add({clock_of(cell(each, "due_at")), clock_of(cell(each, "starts_at")),
+                   gate.is_object() ? cell(gate, "kind") + ": " + cell(gate, "detail") : ""});
+    }
     table.print();
     return Exit::ok;
 }

@@ -10,9 +10,11 @@
 #include "orchestrator/outbox.h"
 #include "orchestrator/retention.h"
 #include "orchestrator/schedule_runner.h"
+#include "orchestrator/tracer.h"
 #include "platform/listener.h"
 #include "platform/open_files.h"
 #include "platform/session_check.h"
+#include "priority_queue/queue_store.h"
 #include "subworkflows/workflow_type_json.h"
 
 namespace impresario::cli {
@@ -24,6 +26,8 @@ using platform::Tx;
 
 namespace {
 
+/// What the collector has not been told by then is lost.
+constexpr std::chrono::seconds kTraceDrain{2};
 /// How long a stopping node waits for what it tells subscribers: what is not heard is told again by the next.
 constexpr std::chrono::seconds kOutboxDrain{2};
 constexpr const char* kOutdated = "this hub is too old for the database's schema";
@@ -42,6 +46,20 @@ api::ApiSettings api_settings(const Config& config) {
     return settings;
 }
 
+/// The collector is the operator's own choice: it may be on this machine.
+platform::HttpClientSettings collector_client(const Config& config) {
+    auto settings = config.client;
+    settings.connections_per_origin = 1;
+    settings.egress = platform::EgressPolicy({*platform::Cidr::parse("0.0.0.0/0"), *platform::Cidr::parse("::/0")});
+    return settings;
+}
+
+orchestrator::TracingSettings tracing(const Config& config) {
+    auto settings = config.tracing;
+    settings.version = kVersion;
+    return settings;
+}
+
 /// The parts of one node, put together in the order in which they need each other.
 class HubProcess {
   public:
@@ -51,8 +69,14 @@ class HubProcess {
           dice_(platform::entropy_seed()),
           database_(io_.get_executor(), config_.database, &clock_),
           client_(io_.get_executor(), config_.client),
+          collector_(io_.get_executor(), collector_client(config_)),
           probe_(metrics_),
-          node_({io_.get_executor(), database_, clock_, dice_, ids_, keys_, client_, probe_}, config_.node),
+          tracer_(io_.get_executor(), collector_, clock_, probe_,
+                  [this](std::vector<domain::ExecutionId> ids) { return read_traces(std::move(ids)); },
+                  tracing(config_), {{"service.version", kVersion}, {"service.instance.id", config_.node.name}}),
+          node_({io_.get_executor(), database_, clock_, dice_, ids_, keys_, client_, probe_, {},
+                 config_.tracing.url.empty() ? nullptr : &tracer_},
+                config_.node),
           hub_(node_, config_.hub),
           api_(node_, hub_, metrics_, api_settings(config_)),
           schedules_(node_, hub_,
@@ -93,6 +117,13 @@ class HubProcess {
         }
         exit_code_ = Exit::failed;
         io_.stop();
+    }
+
+    Task<std::map<domain::ExecutionId, std::string>> read_traces(std::vector<domain::ExecutionId> ids) {
+        auto reading =
+            database_.read([ids](Tx& tx) { return priority_queue::QueueStore().trace_contexts(tx, ids); });
+        auto traces = co_await std::move(reading);
+        co_return traces;
     }
 
     /// What no waiting mends: says it and stops.
@@ -225,6 +256,8 @@ class HubProcess {
                        [this](const std::exception_ptr& failure) { ended(failure, "streams"); });
         asio::co_spawn(io_, schedules_.run(),
                        [this](const std::exception_ptr& failure) { ended(failure, "schedules"); });
+        if (node_.tracer())
+            asio::co_spawn(io_, tracer_.run(), [this](const std::exception_ptr& failure) { ended(failure, "tracer"); });
         asio::co_spawn(io_, outbox_.run(), [this](const std::exception_ptr& failure) { ended(failure, "outbox"); });
         asio::co_spawn(io_, retention_.run(),
                        [this](const std::exception_ptr& failure) { ended(failure, "retention"); });
@@ -259,6 +292,7 @@ class HubProcess {
         if (started_) co_await node_.drain();
         server_.stop();
         client_.stop();
+        if (node_.tracer()) co_await tracer_.stop(kTraceDrain);
         // Answers that are being written get their moment.
         for (int i = 0; i < 100 && server_.connections() > 0; ++i)
             co_await platform::pause_for(std::chrono::milliseconds{10});
@@ -276,7 +310,9 @@ class HubProcess {
     platform::Metrics metrics_;
     platform::Database database_;
     platform::HttpClient client_;
+    platform::HttpClient collector_;
     orchestrator::Probe probe_;
+    orchestrator::Tracer tracer_;
     orchestrator::Node node_;
     orchestrator::Hub hub_;
     api::Api api_;

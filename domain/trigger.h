@@ -30,6 +30,9 @@ struct Trigger {
     std::string reserved;
     /// JSON object: what it is asked to save; empty: nothing.
     std::string thrift;
+    /// Which trace it belongs to, as headers: W3C Trace Context. `tracestate` is empty where there is none.
+    std::string traceparent;
+    std::string tracestate;
 };
 
 }

@@ -61,6 +61,14 @@ domain::Event queued_event(const domain::Execution& execution) {
 
 }
 
+namespace {
+void note_over(const Decision& decision, Reply& reply) {
+    for (const auto& closed : decision.closed)
+        reply.over.push_back({closed.execution, closed.opening, closed.attempt.id, closed.attempt.number,
+                              closed.attempt.granted_at, closed.outcome, closed.detail});
+}
+}
+
 void Applier::write(Tx& tx, std::vector<Decision>& decisions) const {
     const priority_queue::QueueStore queue;
     const webhooks::AttemptStore attempts;
@@ -192,6 +200,7 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
             if (decision.consumed) reply.consumed = decision.consumed;
             std::move(decision.providers.begin(), decision.providers.end(), std::back_inserter(reply.providers));
             if (decision.cancelled_peer) reply.cancelled_peers.push_back(*decision.cancelled_peer);
+            note_over(decision, reply);
             for (const auto& closed : decision.closed)
                 found[{closed.execution, closed.attempt.id}] = {
                     closed.execution, closed.attempt.id,      closed.attempt.number,  closed.opening,
@@ -229,7 +238,8 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
         child.id = ids_.make<ExecutionId>(now);
         child_events.push_back(queued_event(child));
         children.push_back({child, std::move(payload.input),
-                            child_context(payload.context, decision.after.id, decision.child->item_keys)});
+                            child_context(payload.context, decision.after.id, decision.child->item_keys),
+                            std::move(payload.trace_context)});
     }
     write(tx, decisions);
     queue.insert(tx, children);
@@ -251,6 +261,7 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
         Reply& first = replies.front();
         first.others = std::move(family.others);
         std::move(family.unsettled.begin(), family.unsettled.end(), std::back_inserter(first.unsettled));
+        std::move(family.over.begin(), family.over.end(), std::back_inserter(first.over));
         std::move(family.cancelled_peers.begin(), family.cancelled_peers.end(),
                   std::back_inserter(first.cancelled_peers));
     }
@@ -313,6 +324,7 @@ Reply Applier::settle_parents(Tx& tx, std::set<ExecutionId> parents, const subwo
                         circumstances);
                     if (!cancelled.changed) continue;
                     cancelled.columns = priority_queue::changed_columns(orphan.execution, cancelled.after);
+                    note_over(cancelled, reply);
                     if (cancelled.cancelled_peer) reply.cancelled_peers.push_back(*cancelled.cancelled_peer);
                     if (cancelled.after.open_children > 0) next.insert(orphan.execution.id);
                     reply.others.push_back(cancelled.after);

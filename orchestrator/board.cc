@@ -537,7 +537,7 @@ std::vector<Board::Passed> Board::passed_deadlines(TimePoint now, std::size_t mo
     for (const auto& [at, id] : deadlines_) {
         if (at > now || passed.size() >= most) break;
         const Live& live = live_.at(id);
-        passed.push_back({id, live.attempt, live.state, live.endpoint, live.lane});
+        passed.push_back({id, live.attempt, live.state, live.endpoint, live.lane, live.timeout_at});
     }
     return passed;
 }

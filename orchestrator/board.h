@@ -202,6 +202,7 @@ class Board {
         domain::AttemptState state = domain::AttemptState::accepted;
         domain::EndpointId endpoint;
         domain::Lane lane;
+        domain::TimePoint timeout_at;
     };
     std::vector<Passed> passed_deadlines(domain::TimePoint now, std::size_t most) const;
     /// Attempts in state granted or sending whose node is not among `alive`, or granted longer than `patience`.

@@ -169,6 +169,17 @@ struct PeerCancelled {
     domain::EndpointId endpoint;
 };
 
+/// An attempt that has been closed.
+struct AttemptOver {
+    domain::ExecutionId execution;
+    int opening = 1;
+    domain::AttemptId attempt;
+    int number = 1;
+    domain::TimePoint granted_at;
+    std::string outcome;
+    std::string detail;
+};
+
 struct Reply {
     Answer answer;
     /// Another transaction holds the row: nothing was decided, ask again.
@@ -181,6 +192,7 @@ struct Reply {
     std::optional<resource_manager::Consumption> consumed;
     std::vector<resource_manager::ProviderNews> providers;
     std::vector<PeerCancelled> cancelled_peers;
+    std::vector<AttemptOver> over;
     /// Parents that could not be looked at, because somebody holds them or their children: ChildrenEnded once more.
     std::vector<domain::ExecutionId> unsettled;
 };

@@ -341,6 +341,8 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
         }
         auto& row = picked->found->execution;
         board_->observe(row);
+        auto* tracer = node_.tracer();
+        if (tracer && picked->opened) tracer->opened(row, picked->opened->first, picked->opened->second, observed);
         // The next turn reads what is left.
         broke = broke || picked->broke || picked->too_soon;
         if (picked->too_soon) board_->set_lane_times({*picked->too_soon});
@@ -349,6 +351,7 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
         if (picked->locked) board_->lock_busy(*picked->locked, observed + kHeldPause);
         if (!picked->granted) continue;
         board_->charge(row, picks[i].terms->demand);
+        if (tracer) tracer->granted(row, now, observed);
         ++granted;
         if (row.ready_at) node_.probe().dispatched(row.lane, picked->found->now - *row.ready_at);
         last_execution_ = picked->found->now;
@@ -470,6 +473,9 @@ std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks, const
         if (auto& decision = drafts[i]; decision && !picked[i].broke) {
             picked[i].granted = picks[i].terms.has_value();
             decision->columns = priority_queue::changed_columns(found.execution, decision->after);
+            const auto& before = found.execution;
+            if (before.gate && before.gate_since && !decision->after.gate)
+                picked[i].opened = {*before.gate, *before.gate_since};
             found.execution = decision->after;
             if (decision->lane_times) times.push_back(*decision->lane_times);
             decisions.push_back(std::move(*decision));

@@ -45,6 +45,8 @@ struct HubSettings {
     /// What counts as pressure, and how often that is looked at.
     resource_manager::PressureLimits pressure;
     std::chrono::milliseconds health_every{1000};
+    /// Who is active and has not been heard of for so long is looked into.
+    std::chrono::seconds quiet{600};
 };
 
 /// One per process; the one that leads runs turns, the others wait for their chance. Network thread only.
@@ -116,6 +118,8 @@ class Hub {
         std::optional<LaneTimes> too_soon = {};
         /// Somebody else has its type's lock.
         std::optional<schedules::LockName> locked = {};
+        /// A gate of its own that was closed until now, and since when.
+        std::optional<std::pair<domain::Gate, domain::TimePoint>> opened = {};
     };
 
     struct Granted {
@@ -139,6 +143,7 @@ class Hub {
     platform::Task<std::size_t> sweep(domain::TimePoint now);
     platform::Task<void> watch_health();
     void read_memory();
+    platform::Task<void> look_for_stalled();
     void tell_health(const char* of, const resource_manager::Throttle& throttle,
                      const resource_manager::Pressure& reading);
     void lift_pauses(domain::TimePoint now);
@@ -227,7 +232,8 @@ class Hub {
     std::map<domain::ExecutionId, domain::TimePoint> unsettled_;
     std::optional<domain::TimePoint> next_opening_;
     /// Attempts whose status URL has been asked: once each.
-    std::set<domain::AttemptId> status_asked_;
+    /// At which of its deadlines it was asked about.
+    std::map<domain::AttemptId, domain::TimePoint> status_asked_;
     std::optional<std::chrono::steady_clock::time_point> measured_at_;
     /// No turn before: the last one granted several, and more are to come together.
     std::chrono::steady_clock::time_point paced_until_{};
@@ -253,6 +259,7 @@ class Hub {
     QueueLengths queue_lengths_;
     std::chrono::steady_clock::time_point lengths_shown_at_{};
     /// How all stand by the fairness policy, as it was written down last.
+    std::chrono::steady_clock::time_point stalled_looked_at_{};
     std::map<domain::Lane, LaneTimes> lane_times_shown_;
     std::chrono::steady_clock::time_point lane_times_shown_at_{};
     std::string standings_shown_;

@@ -56,6 +56,7 @@ std::optional<Arrival> Hub::admit(const Execution& row) {
         move(HubState::dispatching, node_.clock().now(), "granting 1 that has just come");
         node_.probe().dispatched(after.lane, domain::Duration{0});
         node_.probe().granted(1);
+        if (auto* tracer = node_.tracer()) tracer->granted(after, now, node_.clock().now());
         last_execution_ = now;
         wake();
     };

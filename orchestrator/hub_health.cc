@@ -2,6 +2,7 @@
 #include "orchestrator/hub.h"
 
 #include "orchestrator/lane_events.h"
+#include "orchestrator/stalled_store.h"
 #include "platform/json_writer.h"
 #include "platform/log.h"
 #include "platform/memory.h"
@@ -16,6 +17,11 @@ using std::chrono::steady_clock;
 namespace asio = platform::asio;
 namespace log = platform::log;
 
+namespace {
+constexpr auto kStalledEvery = std::chrono::minutes{1};
+constexpr int kMostStalled = 1000;
+}
+
 int Hub::batch_limit() const {
     return std::max(1,
                     std::min(lead_ ? database_throttle_.batch() : settings_.max_batch_size, memory_throttle_.batch()));
@@ -27,6 +33,8 @@ Task<void> Hub::watch_health() {
         co_await health_pause_.wait(settings_.health_every);
         if (stopping_) break;
         if (settings_.pressure.memory_mb > 0) read_memory();
+        if (!lead_) continue;
+        co_await look_for_stalled();
         if (!lead_) continue;
         const auto began = steady_clock::now();
         resource_manager::DatabaseReading reading;
@@ -50,6 +58,23 @@ Task<void> Hub::watch_health() {
         }
         if (was_whole || database_throttle_.whole() || database_throttle_.closed() != was_closed)
             tell_health("database", database_throttle_, now);
+    }
+}
+
+/// Once a minute, for the metrics.
+Task<void> Hub::look_for_stalled() {
+    const auto now = steady_clock::now();
+    if (now - stalled_looked_at_ < kStalledEvery) co_return;
+    stalled_looked_at_ = now;
+    try {
+        auto looking = node_.database().read(
+            [quiet = settings_.quiet](Tx& tx) { return StalledStore().find(tx, {}, quiet, kMostStalled); });
+        const auto found = co_await std::move(looking);
+        std::map<std::string_view, std::int64_t> causes;
+        for (const auto& each : found.executions) ++causes[name(each.stall.cause)];
+        node_.probe().show_stalled(causes);
+    } catch (const std::exception& e) {
+        log::debug("what has stalled could not be read", {{"error", e.what()}});
     }
 }
 

@@ -42,8 +42,10 @@ bool record_endpoint(Tx& tx, const Node& node, const Board::ChangedEndpoint& cha
 }
 
 void Hub::see_gates(const Plan& plan, TimePoint now) {
-    for (const auto& passed : gates_.see(plan.gates, now))
+    for (const auto& passed : gates_.see(plan.gates, now)) {
         node_.probe().gate_closed(passed.lane, passed.kind, passed.length);
+        if (auto* tracer = node_.tracer()) tracer->gate_closed(passed.lane, {passed.kind, now - passed.length, now});
+    }
 }
 
 /// Writes down why lanes wait and which endpoints are held, beside the turns: nothing that starts waits for it, and a

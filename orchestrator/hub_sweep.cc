@@ -29,6 +29,7 @@ constexpr Duration kUnchangedPause = milliseconds{20};
 constexpr Duration kFaultyPause = std::chrono::minutes{1};
 /// How long a status URL may take to answer before the deadline counts after all.
 constexpr Duration kStatusPatience = seconds{30};
+constexpr std::size_t kMostStatusAsked = 10'000;
 }
 
 void Hub::settle_later(const ExecutionId& parent, TimePoint at) { unsettled_.try_emplace(parent, at); }
@@ -201,15 +202,23 @@ Task<std::size_t> Hub::sweep(TimePoint now) {
     // Whether there was an outage is known once the lead has been renewed; until then nobody runs out of time.
     const bool out_of_contact = lost_contact();
     if (out_of_contact) renewal_.signal();
+    // Of those that have ended meanwhile nobody tells here.
+    if (status_asked_.size() > kMostStatusAsked) status_asked_.clear();
     std::vector<Board::Passed> over;
     if (!out_of_contact) over = board_->passed_deadlines(now, kMostSweep);
     for (const auto& passed : over) {
-        // Nobody knows whether it began: where somebody can be asked, ask before trying anew.
-        if (passed.state == domain::AttemptState::unknown && status_asked_.insert(passed.attempt).second &&
+        // Nobody knows whether it began, or whether it still runs: where somebody can be asked, ask before trying anew.
+        const bool worth_asking =
+            passed.state == domain::AttemptState::unknown || passed.state == domain::AttemptState::accepted;
+        const auto asked = status_asked_.find(passed.attempt);
+        const bool answered = asked != status_asked_.end() && asked->second == passed.timeout_at;
+        if (worth_asking && !answered &&
             node_.ask_status(passed.execution, passed.attempt, passed.lane, passed.endpoint)) {
+            status_asked_[passed.attempt] = passed.timeout_at;
             board_->put_off_deadline(passed.execution, now + kStatusPatience);
             continue;
         }
+        if (asked != status_asked_.end()) status_asked_.erase(asked);
         commands.push_back(node_.command(passed.execution, DeadlinePassed{passed.attempt}));
         ++failures;
     }

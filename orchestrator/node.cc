@@ -214,7 +214,7 @@ Task<std::optional<IntakeReply>> Node::start_at_once(Arrival arrival, IntakeItem
         seen(row);
         auto& made = item.executions.front();
         priority_queue::ClaimableExecution granted{row, std::move(made.input), std::move(made.context),
-                                                   row.attempt->granted_at};
+                                                   row.attempt->granted_at, std::move(made.trace_context)};
         const auto last = last_moment(granted, before);
         deliver(std::move(granted), last);
     }
@@ -228,6 +228,7 @@ void Node::seen(const Execution& row) {
     if (on_row) on_row(row);
     if (domain::terminal(row.status)) {
         parts_.probe.ended(row.lane, row.status);
+        if (parts_.tracer) parts_.tracer->ended(row);
         if (const auto found = waiters_.find(row.id); found != waiters_.end())
             for (const auto& timer : found->second) timer->cancel();
     }
@@ -250,6 +251,8 @@ void Node::committed(const std::vector<const Reply*>& replies) {
         }
         if (on_provider_news)
             for (const auto& news : reply.providers) on_provider_news(news);
+        if (parts_.tracer)
+            for (const auto& over : reply.over) parts_.tracer->attempt_over(over, parts_.clock.now());
         for (const auto& peer : reply.cancelled_peers) tell_cancelled(peer);
         if (!reply.unsettled.empty() && on_unsettled) on_unsettled(reply.unsettled);
         if (reply.after) seen(*reply.after);
@@ -363,12 +366,15 @@ Task<void> Node::deliver_one(priority_queue::ClaimableExecution granted) {
         trigger.callback_url = settings_.public_url + "/v1/callbacks/" + row.id.text();
         trigger.callback_token = webhooks::callback_token(parts_.keys, row.id, attempt.id);
         trigger.attempt = attempt.number;
+        for (auto& [name, value] : trace_headers(row.id, attempt.id, granted.trace_context))
+            (name == "traceparent" ? trigger.traceparent : trigger.tracestate) = std::move(value);
         if (const auto* type = catalogue_->find(row.lane)) {
             trigger.reserved = reserved_json(row, *type);
             trigger.thrift = thrift_json(attempt, *type);
         }
         webhooks::Delivered delivered = co_await dispatch_(std::move(trigger), attempt.id, attempt.deliveries, where);
         parts_.probe.delivered(row.lane, delivered.outcome, delivered.record.duration);
+        if (parts_.tracer) parts_.tracer->delivered(delivered.record);
         // Of a peer that has had enough nobody is told before its gate is closed.
         const bool taken = std::holds_alternative<webhooks::Accepted>(delivered.outcome) ||
                            std::holds_alternative<webhooks::Done>(delivered.outcome);
@@ -451,6 +457,9 @@ Task<void> Node::tell_peer(PeerCancelled peer) {
     const std::string id = peer.attempt.text();
     auto headers = platform::signed_headers(where->secrets, id, parts_.clock.now(), "");
     headers.emplace_back("impresario-execution-id", peer.execution.text());
+    auto finding = find_trace_headers(peer.execution, peer.attempt);
+    auto trace = co_await std::move(finding);
+    std::move(trace.begin(), trace.end(), std::back_inserter(headers));
     auto telling = parts_.client.send("DELETE", *std::move(url), std::move(headers), "", milliseconds{5000});
     co_await std::move(telling);
 }
@@ -465,6 +474,32 @@ bool Node::ask_status(ExecutionId execution, domain::AttemptId attempt, const do
     return true;
 }
 
+platform::Headers Node::trace_headers(const ExecutionId& execution, const domain::AttemptId& attempt,
+                                      std::string_view trace_context) const {
+    const auto came_with = platform::stored_trace_context(trace_context);
+    const bool sampled = parts_.tracer ? parts_.tracer->samples(execution, came_with) : !came_with || came_with->sampled;
+    platform::Headers headers;
+    headers.emplace_back("traceparent",
+                         platform::traceparent(came_with ? came_with->trace : platform::trace_of(execution),
+                                               platform::span_of(attempt), sampled));
+    if (came_with && !came_with->state.empty()) headers.emplace_back("tracestate", came_with->state);
+    return headers;
+}
+
+Task<platform::Headers> Node::find_trace_headers(ExecutionId execution, domain::AttemptId attempt) {
+    std::string trace_context;
+    try {
+        auto reading = parts_.database.read(
+            [execution](Tx& tx) { return priority_queue::QueueStore().trace_contexts(tx, {execution}); });
+        auto found = co_await std::move(reading);
+        trace_context = std::move(found[execution]);
+    } catch (const std::exception&) {
+        // Then it goes without: the request matters more.
+        co_return platform::Headers{};
+    }
+    co_return trace_headers(execution, attempt, trace_context);
+}
+
 /// A callback in the answer is taken as one; `running` keeps the deadline away; anything else says that nothing runs
 /// there, and the deadline counts.
 Task<void> Node::ask_status_of(ExecutionId execution, domain::AttemptId attempt, std::string address,
@@ -477,6 +512,9 @@ Task<void> Node::ask_status_of(ExecutionId execution, domain::AttemptId attempt,
         if (!where->secrets.bearer.empty())
             headers.emplace_back("authorization", "Bearer " + where->secrets.bearer.reveal());
         for (const auto& [key, value] : where->secrets.headers) headers.emplace_back(key, value.reveal());
+        auto finding = find_trace_headers(execution, attempt);
+        auto trace = co_await std::move(finding);
+        std::move(trace.begin(), trace.end(), std::back_inserter(headers));
         const platform::HttpOutcome outcome = co_await parts_.client.send("GET", *url, std::move(headers), "");
         if (const auto* answer = std::get_if<platform::HttpAnswer>(&outcome); answer && answer->status == 200)
             answered = answer->body;
@@ -489,8 +527,11 @@ Task<void> Node::ask_status_of(ExecutionId execution, domain::AttemptId attempt,
         received.sha256 = std::string(platform::view(platform::sha256(answered)));
         received.body = answered;
         auto settling = submit(execution, std::move(received));
-        co_await std::move(settling);
-        co_return;
+        const auto reply = co_await std::move(settling);
+        // It says that it runs and has run for as long as it may: its deadline is what it was.
+        const bool out_of_time = reply.after && reply.after->attempt && reply.after->attempt->id == attempt &&
+                                 reply.after->timeout_at && *reply.after->timeout_at <= parts_.clock.now();
+        if (!out_of_time) co_return;
     }
     auto passing = submit(execution, DeadlinePassed{attempt});
     co_await std::move(passing);

@@ -16,9 +16,11 @@
 #include "orchestrator/intake.h"
 #include "orchestrator/probe.h"
 #include "orchestrator/scheduler_store.h"
+#include "orchestrator/tracer.h"
 #include "platform/committer.h"
 #include "platform/dice.h"
 #include "platform/listener.h"
+#include "platform/trace_context.h"
 #include "subworkflows/catalogue_store.h"
 #include "webhooks/dispatcher.h"
 
@@ -66,6 +68,8 @@ struct NodeParts {
     Probe& probe;
     /// In place of HTTP, for benchmarks; empty: over HTTP.
     Deliver deliver = {};
+    /// Told of what executions go through; null: nobody is.
+    Tracer* tracer = nullptr;
 };
 
 class Node {
@@ -78,6 +82,7 @@ class Node {
     platform::DatabaseClock& clock() { return parts_.clock; }
     platform::IdSource& ids() { return parts_.ids; }
     const platform::KeyRing& keys() const { return parts_.keys; }
+    Tracer* tracer() const { return parts_.tracer; }
     Probe& probe() { return parts_.probe; }
     const Applier& applier() const { return applier_; }
     Operations& operations() { return operations_; }
@@ -193,6 +198,11 @@ class Node {
     platform::Task<bool> insist(domain::ExecutionId execution, Happening happening);
     platform::Task<void> give_back_unsent();
     platform::Task<void> tell_peer(PeerCancelled peer);
+    /// As the headers of a request to a peer about this attempt.
+    platform::Headers trace_headers(const domain::ExecutionId& execution, const domain::AttemptId& attempt,
+                                    std::string_view trace_context) const;
+    /// The same where it is not at hand what the execution came with.
+    platform::Task<platform::Headers> find_trace_headers(domain::ExecutionId execution, domain::AttemptId attempt);
     platform::Task<void> ask_status_of(domain::ExecutionId execution, domain::AttemptId attempt, std::string address,
                                        std::shared_ptr<const webhooks::Target> where);
     platform::Task<void> record_event_of(std::string type, std::string payload);

@@ -209,6 +209,14 @@ struct Probe::Families {
                       .Name("impresario_retention_removed_total")
                       .Help("What had ended long ago and was removed: executions, events.")
                       .Register(r)),
+          stalled(BuildGauge()
+                      .Name("impresario_stalled_executions")
+                      .Help("Active and not heard of for a while, by what has most likely happened.")
+                      .Register(r)),
+          spans(BuildCounter()
+                    .Name("impresario_trace_spans_total")
+                    .Help("Spans by what became of them: told to the collector, rejected by it, dropped.")
+                    .Register(r)),
           outbox_deliveries(BuildCounter()
                                 .Name("impresario_outbox_deliveries_total")
                                 .Help("Requests that tell subscribers of events by what became of them.")
@@ -267,11 +275,14 @@ struct Probe::Families {
     Family<Gauge>& stream_lag;
     Family<Counter>& streams_dropped;
     Family<Counter>& removed;
+    Family<Gauge>& stalled;
+    Family<Counter>& spans;
     Family<Counter>& outbox_deliveries;
     Family<Gauge>& outbox_lag;
     Family<Gauge>& outbox_failing;
     /// What was shown last of these two.
     std::vector<std::pair<Family<Gauge>*, Gauge*>> outbox_shown;
+    std::vector<Gauge*> stalled_shown;
 };
 
 Probe::Probe(platform::Metrics& metrics) : families_(std::make_unique<Families>(metrics.registry())) {}
@@ -321,7 +332,7 @@ void Probe::show(const Board* board, const StateMachine* state, domain::TimePoin
         families_->state.Add(labels).Set(state && state->state() == each ? 1 : 0);
         families_->state_seconds.Add(labels).Set(state ? seconds(state->time_in(now)[static_cast<std::size_t>(i)]) : 0);
     }
-    if (!board) return;
+    if (!board) return show_stalled({});
     for (const auto& lane : board->lanes()) {
         const auto* order = board->order(lane);
         std::map<std::string, double> bands{{"critical", 0}, {"high", 0}, {"normal", 0}, {"low", 0}};
@@ -439,6 +450,19 @@ void Probe::show_outbox(const std::vector<Backlog>& backlogs) {
         set(families_->outbox_lag, labels, seconds(each.lag));
         set(families_->outbox_failing, labels, each.failing ? 1 : 0);
     }
+}
+
+void Probe::show_stalled(const std::map<std::string_view, std::int64_t>& causes) {
+    for (auto* gauge : std::exchange(families_->stalled_shown, {})) families_->stalled.Remove(gauge);
+    for (const auto& [cause, count] : causes) {
+        auto& gauge = families_->stalled.Add({{"cause", std::string(cause)}});
+        families_->stalled_shown.push_back(&gauge);
+        gauge.Set(static_cast<double>(count));
+    }
+}
+
+void Probe::spans(std::string_view outcome, std::size_t count) {
+    families_->spans.Add({{"outcome", std::string(outcome)}}).Increment(static_cast<double>(count));
 }
 
 void Probe::show_batch(int batch) { families_->batch.Add({}).Set(batch); }

@@ -1,6 +1,7 @@
 #pragma once
 // The hub's metrics. Counters and histograms move as things happen; gauges are read when somebody scrapes.
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -61,6 +62,10 @@ class Probe {
         bool failing = false;
     };
     void show_outbox(const std::vector<Backlog>& backlogs);
+    /// How many are active and have not been heard of for a while, by what has most likely happened.
+    void show_stalled(const std::map<std::string_view, std::int64_t>& causes);
+    /// told, rejected by the collector, or dropped.
+    void spans(std::string_view outcome, std::size_t count);
     void show_batch(int batch);
     void show_database(int busy, int waiting, int connections, bool reachable);
 

@@ -168,6 +168,8 @@ class Rows {
 class RowReader {
   public:
     RowReader(const Rows& rows, std::size_t row) : rows_(rows), row_(row) {}
+    /// It borrows them: they need a name.
+    RowReader(Rows&&, std::size_t) = delete;
 
     std::string text() { return std::string(view()); }
     std::string_view view() {

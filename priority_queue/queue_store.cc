@@ -113,6 +113,7 @@ std::vector<ClaimableExecution> read_claimable(const Rows& rows) {
         each.input = row.text();
         each.context = row.text();
         each.now = row.time();
+        each.trace_context = row.text();
         claimable.push_back(std::move(each));
     }
     return claimable;
@@ -142,7 +143,7 @@ SqlArray ids_array(const std::vector<domain::ExecutionId>& ids) {
 
 void QueueStore::insert(Tx& tx, const std::vector<NewExecution>& executions) const {
     if (executions.empty()) return;
-    std::array<SqlArray, 21> a;
+    std::array<SqlArray, 22> a;
     for (const auto& each : executions) {
         const Execution& e = each.execution;
         a[0].add(e.id);
@@ -166,6 +167,7 @@ void QueueStore::insert(Tx& tx, const std::vector<NewExecution>& executions) con
         a[18].add(e.size_class);
         a[19].add_or_null(e.need_amounts);
         a[20].add_or_null(e.limit_keys);
+        a[21].add_or_null(each.trace_context);
     }
     tx.send(sql::insert_executions, Params().add(std::move(a)));
 }
@@ -183,7 +185,20 @@ void QueueStore::insert_granted(Tx& tx, const NewExecution& granted) const {
     params.add(e.parent).add(e.parent_attempt).add(e.child_ordinal).add(e.batch).add_or_null(e.concurrency_key);
     params.add(e.last_seq).add(e.size_class).add(attempt.reserved).add(attempt.thrift.smaller());
     params.add(attempt.thrift.cheaper_variant).add_or_null(e.need_amounts).add_or_null(e.limit_keys);
+    params.add_or_null(granted.trace_context);
     tx.send(sql::insert_granted, params);
+}
+
+std::map<domain::ExecutionId, std::string> QueueStore::trace_contexts(
+    Tx& tx, const std::vector<domain::ExecutionId>& ids) const {
+    const auto rows = tx.exec(sql::trace_contexts, Params().add(ids_array(ids)));
+    std::map<domain::ExecutionId, std::string> contexts;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        const auto id = row.id<domain::ExecutionId>();
+        contexts.emplace(id, row.text());
+    }
+    return contexts;
 }
 
 QueueStore::Locked QueueStore::lock(Tx& tx, const std::vector<domain::ExecutionId>& ids) const {
@@ -262,6 +277,7 @@ QueueStore::Payload QueueStore::payload(Tx& tx, const domain::ExecutionId& id) c
     Payload payload;
     payload.input = row.text();
     payload.context = row.text();
+    payload.trace_context = row.text();
     return payload;
 }
 

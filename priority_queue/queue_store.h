@@ -2,6 +2,7 @@
 // The execution row in the database: the only writer of executions, execution_inputs and execution_results. Borrows a
 // transaction, never opens one. Stateless; any thread.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ struct NewExecution {
     /// JSON text; empty is null.
     std::string input;
     std::string context;
+    /// platform/trace_context.h; empty: it came with none.
+    std::string trace_context = {};
 };
 
 /// A locked row and the transaction's time.
@@ -31,6 +34,7 @@ struct ClaimableExecution {
     std::string input;
     std::string context;
     domain::TimePoint now;
+    std::string trace_context = {};
 };
 
 struct ResultRecord {
@@ -91,6 +95,9 @@ class QueueStore {
     Locked lock(platform::Tx& tx, const std::vector<domain::ExecutionId>& ids) const;
     /// Without what another transaction holds at the moment.
     std::vector<ClaimableExecution> lock_claimable(platform::Tx& tx, const std::vector<domain::ExecutionId>& ids) const;
+    /// Of those that came with one.
+    std::map<domain::ExecutionId, std::string> trace_contexts(platform::Tx& tx,
+                                                              const std::vector<domain::ExecutionId>& ids) const;
     std::vector<LockedExecution> read(platform::Tx& tx, const std::vector<domain::ExecutionId>& ids) const;
     std::vector<LockedExecution> list(platform::Tx& tx, const ExecutionFilter& filter) const;
     std::vector<LockedExecution> sent_by(platform::Tx& tx, const domain::NodeId& node) const;
@@ -106,6 +113,7 @@ class QueueStore {
     struct Payload {
         std::string input;
         std::string context;
+        std::string trace_context;
     };
     Payload payload(platform::Tx& tx, const domain::ExecutionId& id) const;
     /// Of each parent's current opening.

@@ -1,20 +1,9 @@
 #include "webhooks/dispatcher.h"
 
-#include "platform/crypto.h"
 #include "platform/trigger_json.h"
 #include "webhooks/signed_post.h"
 
 namespace impresario::webhooks {
-
-namespace {
-/// A trace that nobody has begun yet: the execution's id is the trace, the attempt's the parent span.
-std::string traceparent(const domain::ExecutionId& execution, const domain::AttemptId& attempt) {
-    const auto bytes = [](const auto& id, std::size_t from, std::size_t count) {
-        return platform::hex(std::string_view(reinterpret_cast<const char*>(id.value.data()) + from, count));
-    };
-    return "00-" + bytes(execution, 0, 16) + "-" + bytes(attempt, 8, 8) + "-01";
-}
-}
 
 platform::Task<Delivered> Dispatcher::deliver(domain::Trigger trigger, domain::AttemptId attempt, int number,
                                               std::shared_ptr<const Target> target) {
@@ -25,7 +14,8 @@ platform::Task<Delivered> Dispatcher::deliver(domain::Trigger trigger, domain::A
     post.id = id;
     post.headers.emplace_back("idempotency-key", id);
     post.headers.emplace_back("x-idempotency-key", id);
-    post.headers.emplace_back("traceparent", traceparent(trigger.execution_id, attempt));
+    if (!trigger.traceparent.empty()) post.headers.emplace_back("traceparent", trigger.traceparent);
+    if (!trigger.tracestate.empty()) post.headers.emplace_back("tracestate", trigger.tracestate);
     post.body = platform::trigger_json(trigger);
     post.rules = target->rules;
     // After its deadline somebody else may be trying anew (protocol R5).

@@ -1,6 +1,6 @@
 -- One new execution with its attempt: what is granted as it comes.
 with inputs as (
-    insert into execution_inputs (execution_id, input_data, context) values ($1, $2, $3)
+    insert into execution_inputs (execution_id, input_data, context, trace_context) values ($1, $2, $3, $35)
 )
 insert into executions (execution_id, organization_id, workflow_type, status, priority, created_at, scheduled_at, updated_at,
                         ready_at, started_at, timeout_at, max_retries, attempts, attempt_id, attempt_state, attempt_node,

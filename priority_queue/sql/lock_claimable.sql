@@ -4,5 +4,5 @@ with picked as materialized (
     select @execution_columns@
     from executions e where e.execution_id = any($1::uuid[])
     for update skip locked)
-select picked.*, i.input_data, i.context, now()
+select picked.*, i.input_data, i.context, now(), i.trace_context
 from picked left join execution_inputs i using (execution_id)

@@ -1,1 +1,1 @@
-select input_data, context from execution_inputs where execution_id = $1
+select input_data, context, trace_context from execution_inputs where execution_id = $1

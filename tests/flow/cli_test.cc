@@ -18,29 +18,13 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-struct Said {
-    int code = 0;
-    std::string text;
-    Json json() const { return Json::parse(text, nullptr, false); }
-};
-
-Said run(const std::vector<std::string>& arguments, std::vector<std::pair<std::string, std::string>> environment = {}) {
-    platform::ProcessSettings settings;
-    settings.command = {program()};
-    settings.command.insert(settings.command.end(), arguments.begin(), arguments.end());
-    settings.environment = std::move(environment);
-    const auto finished = platform::run_command(std::move(settings));
-    return {finished.status, finished.output};
-}
-
 class Cli : public ::testing::Test {
   protected:
     HubFixture hub;
     Peer peer;
 
     Said cli(const std::vector<std::string>& arguments) const {
-        return run(arguments, {{"IMPRESARIO_URL", "http://127.0.0.1:" + std::to_string(hub.hub->port())},
-                               {"IMPRESARIO_KEY", hub.key}});
+        return hub.cli(arguments);
     }
     void answer(const Json& body) {
         peer.set_script([body](const Asked& asked) {

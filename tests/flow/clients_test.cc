@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "tests/support/hub.h"
 
@@ -121,6 +122,38 @@ TEST(StandardWebhooks, TheNpmConsumerVerifiesOurSignatures) {
     // With a second secret in front, the old one still verifies.
     ASSERT_EQ(hub.api("POST", "/v1/workflow-types/strict/rotate-signing-secret").status, 200);
     EXPECT_EQ(hub.await_end(hub.enqueue("strict"))["status"], "completed");
+}
+
+TEST(OpenTelemetry, WhatACollectorIsToldIsInThePublishedDefinition) {
+    const int port = free_port();
+    platform::ProcessSettings settings;
+    settings.command = {"node", clients() + "/collector.mjs", std::to_string(port)};
+    platform::Process collector(std::move(settings));
+    ASSERT_TRUE(eventually([&] { return request(port, "GET", "/").status == 200; }));
+    HubFixture hub("[tracing]\nurl = \"http://127.0.0.1:" + std::to_string(port) + "/v1/traces\"\n");
+    Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})"}; });
+    Peer refuses([](const Asked&) { return Behaviour{400, "no"}; });
+    Peer calls_back;
+    hub.register_type("done", peer.url());
+    hub.register_type("refused", refuses.url());
+    hub.register_type("works", calls_back.url());
+    hub.await_end(hub.enqueue("done"));
+    hub.await_end(hub.enqueue("refused"));
+    const auto id = hub.enqueue("works");
+    ASSERT_TRUE(calls_back.wait_for(1));
+    Peer::call_back(calls_back.asked()[0], {{"status", "completed"}});
+    hub.await_end(id);
+    const auto told = [&] { return request(port, "GET", "/").json(); };
+    const auto names = [&] {
+        std::set<std::string> found;
+        const auto all = told();
+        for (const auto& span : all["spans"]) found.insert(span["name"]);
+        return found;
+    };
+    const std::set<std::string> all{"attempt", "callback",        "deliver", "execution done", "execution refused",
+                                    "plan",    "execution works", "queue",   "settle"};
+    EXPECT_TRUE(eventually([&] { return names() == all; })) << told().dump(1);
+    EXPECT_EQ(told()["faults"], Json::array());
 }
 
 TEST(EventSource, TheNpmClientComesBackToWhereItWas) {

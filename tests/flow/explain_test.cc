@@ -355,22 +355,14 @@ TEST_F(Explain, OnTheCommandLine) {
     ASSERT_EQ(hub.api("POST", "/v1/pause", {{"workflow_type", "t"}, {"reason", "moving"}}).status, 200);
     const auto id = hub.enqueue("t");
     await_recorded(id, "paused");
-    const auto say = [&](std::vector<std::string> arguments) {
-        platform::ProcessSettings settings;
-        settings.command = {program(), "explain"};
-        settings.command.insert(settings.command.end(), arguments.begin(), arguments.end());
-        settings.environment = {{"IMPRESARIO_URL", "http://127.0.0.1:" + std::to_string(hub.hub->port())},
-                                {"IMPRESARIO_KEY", hub.key}};
-        return platform::run_command(std::move(settings));
-    };
-    const auto table = say({id, "--table"});
-    EXPECT_EQ(table.status, 0) << table.output;
-    EXPECT_THAT(table.output, HasSubstr("paused"));
-    EXPECT_THAT(table.output, HasSubstr("impresario resume t"));
-    EXPECT_THAT(table.output, HasSubstr("1 in its lane"));
-    EXPECT_EQ(Json::parse(say({id, "--json"}).output)["blocker"]["kind"], "paused");
-    EXPECT_EQ(Json::parse(say({id, "--json", "--at", now()}).output)["past"], true);
-    EXPECT_EQ(say({id, "--at", "tomorrow"}).status, 4);
+    const auto table = hub.cli({"explain", id, "--table"});
+    EXPECT_EQ(table.code, 0) << table.text;
+    EXPECT_THAT(table.text, HasSubstr("paused"));
+    EXPECT_THAT(table.text, HasSubstr("impresario resume t"));
+    EXPECT_THAT(table.text, HasSubstr("1 in its lane"));
+    EXPECT_EQ(Json::parse(hub.cli({"explain", id, "--json"}).text)["blocker"]["kind"], "paused");
+    EXPECT_EQ(Json::parse(hub.cli({"explain", id, "--json", "--at", now()}).text)["past"], true);
+    EXPECT_EQ(hub.cli({"explain", id, "--at", "tomorrow"}).code, 4);
 }
 
 }

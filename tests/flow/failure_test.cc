@@ -176,6 +176,40 @@ TEST(Failure, WhereAStatusCanBeAskedItIsAskedBeforeAnythingIsTriedAnew) {
     EXPECT_EQ(peer.asked(true).back().path, "/status/" + id);
 }
 
+TEST(Failure, WhatRunsIsAskedAboutAtEachOfItsDeadlines) {
+    HubFixture hub;
+    std::atomic<int> asked_for_status{0};
+    Peer peer([&](const Asked& asked) {
+        Behaviour behaviour;
+        if (asked.method != "GET") return behaviour;
+        behaviour.status = 200;
+        behaviour.body = ++asked_for_status < 3 ? R"({"status":"running"})"
+                                                : R"({"status":"completed","result_data":"its callback was lost"})";
+        return behaviour;
+    });
+    const Json endpoint{{"url", peer.url()}, {"status_url", peer.url("/status/{execution_id}")}};
+    hub.register_type("askable", peer.url(), {{"timeout_seconds", 1}, {"endpoints", {endpoint}}});
+    const auto end = hub.await_end(hub.enqueue("askable"));
+    EXPECT_EQ(end["status"], "completed") << end;
+    EXPECT_EQ(end["result_data"], "its callback was lost");
+    EXPECT_EQ(peer.count(), 1U) << "sent once";
+    EXPECT_EQ(asked_for_status, 3) << "once at each deadline";
+
+    // Nobody runs there any more: it is out of time, and no later than its longest runtime whatever it says.
+    hub.register_type("forgetful", peer.url(),
+                      {{"timeout_seconds", 1},
+                       {"retry_policy", "none"},
+                       {"endpoints", {{{"url", peer.url("/x")}, {"status_url", "http://127.0.0.1:1/{execution_id}"}}}}});
+    EXPECT_EQ(hub.await_end(hub.enqueue("forgetful"))["reason"], "timeout");
+    asked_for_status = -1000;
+    hub.register_type("for-ever", peer.url(),
+                      {{"timeout_seconds", 1},
+                       {"max_runtime_seconds", 3},
+                       {"retry_policy", "none"},
+                       {"endpoints", {{{"url", peer.url("/y")}, {"status_url", peer.url("/status/{execution_id}")}}}}});
+    EXPECT_EQ(hub.await_end(hub.enqueue("for-ever"), 50)["reason"], "timeout");
+}
+
 TEST(Failure, ADeduplicatingPeerGetsTheSameDeliveryAgainAtOnce) {
     HubFixture hub;
     std::atomic<int> calls{0};

@@ -26,21 +26,6 @@ Json check_of(const Json& answer, const std::string& name) {
     return Json::object();
 }
 
-struct Said {
-    int code = 0;
-    std::string text;
-};
-
-Said cli(const HubFixture& hub, std::vector<std::string> arguments, const std::string& key = "") {
-    platform::ProcessSettings settings;
-    settings.command = {program()};
-    settings.command.insert(settings.command.end(), arguments.begin(), arguments.end());
-    settings.environment = {{"IMPRESARIO_URL", "http://127.0.0.1:" + std::to_string(hub.hub->port())},
-                            {"IMPRESARIO_KEY", key.empty() ? hub.key : key}};
-    const auto finished = platform::run_command(std::move(settings));
-    return {finished.status, finished.output};
-}
-
 Behaviour done() { return {200, R"({"status":"completed","metrics":{"cost_usd":"0.5"},"result_data":1})"}; }
 
 std::string ended(const HubFixture& hub) {
@@ -113,7 +98,7 @@ TEST(Fsck, FindsNothingWhileHubsWorkAndDie) {
         120));
     EXPECT_GE(std::stoi(hub.database.value("select count(*) from executions")), 90);
     EXPECT_EQ(hub.database.value("select count(*) > 0 from ledger_entries"), "t");
-    EXPECT_EQ(cli(hub, {"fsck"}).code, 0);
+    EXPECT_EQ(hub.cli({"fsck"}).code, 0);
 }
 
 TEST(Fsck, ABalanceThatIsWrongIsRepairedAndTold) {
@@ -121,12 +106,12 @@ TEST(Fsck, ABalanceThatIsWrongIsRepairedAndTold) {
     HubFixture hub;
     ASSERT_EQ(hub.api("PUT", "/v1/budgets/day", kBudget).status, 201);
     complete_one(hub, peer, "mine");
-    const auto kept = cli(hub, {"fsck", "--table"});
+    const auto kept = hub.cli({"fsck", "--table"});
     EXPECT_EQ(kept.code, 0) << kept.text;
     EXPECT_THAT(kept.text, HasSubstr("every promise is kept"));
 
     hub.database.run("update budget_balances set settled = settled + 1000000");
-    const auto found = cli(hub, {"fsck", "--table"});
+    const auto found = hub.cli({"fsck", "--table"});
     EXPECT_EQ(found.code, 1) << found.text;
     EXPECT_THAT(found.text, HasSubstr("budget day"));
     EXPECT_THAT(found.text,
@@ -134,7 +119,7 @@ TEST(Fsck, ABalanceThatIsWrongIsRepairedAndTold) {
     EXPECT_THAT(found.text, HasSubstr("nothing was changed"));
     EXPECT_EQ(hub.database.value("select settled from budget_balances"), "1500000") << "asked to look only";
 
-    const auto repaired = cli(hub, {"fsck", "--repair", "--json"});
+    const auto repaired = hub.cli({"fsck", "--repair", "--json"});
     EXPECT_EQ(repaired.code, 1) << repaired.text;
     const auto json = Json::parse(repaired.text);
     EXPECT_EQ(json["found"], 1);
@@ -147,7 +132,7 @@ TEST(Fsck, ABalanceThatIsWrongIsRepairedAndTold) {
     EXPECT_EQ(told["is"], "0.500000, 0.000000, 0.000000");
     EXPECT_TRUE(hub.get("/v1/pauses")["pauses"].empty());
 
-    EXPECT_EQ(cli(hub, {"fsck", "--repair"}).code, 0);
+    EXPECT_EQ(hub.cli({"fsck", "--repair"}).code, 0);
     EXPECT_EQ(hub.database.value("select count(*) from events where type = 'budget.repaired'"), "1");
 }
 
@@ -184,7 +169,7 @@ TEST(Fsck, WhatCannotBeRepairedHoldsItsLaneAndSaysSo) {
     EXPECT_EQ(fsck(hub)["found"], 1);
     EXPECT_TRUE(hub.get("/v1/pauses")["pauses"].empty()) << "asked to look only";
 
-    const auto said = cli(hub, {"fsck", "--repair", "--table"});
+    const auto said = hub.cli({"fsck", "--repair", "--table"});
     EXPECT_EQ(said.code, 1);
     EXPECT_THAT(said.text, HasSubstr("is completed and has no result"));
     EXPECT_THAT(said.text, HasSubstr("held until it is resumed: broken"));
@@ -228,7 +213,7 @@ TEST(Fsck, WhatConcernsNoLaneIsToldByTheNode) {
 
 TEST(Fsck, WhoMayAskAndWhatMakesNoSense) {
     HubFixture hub;
-    EXPECT_EQ(cli(hub, {"fsck"}, hub.make_key("operator", "op")).code, 4);
+    EXPECT_EQ(hub.cli({"fsck"}, hub.make_key("operator", "op")).code, 4);
     EXPECT_EQ(hub.api("POST", "/v1/fsck", {{"checks", {"balances"}}}).json()["checks"].size(), 1U);
     for (const auto& wrong : {Json{{"repair", "yes"}}, Json{{"checks", {"nonsense"}}}, Json{{"checks", Json::array()}},
                               Json{{"checks", 7}}, Json{{"mend", true}}})

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "tests/support/hub.h"
 
 namespace impresario::testing {
@@ -244,6 +247,37 @@ TEST(Schedules, WhatCannotBeMadeIsRefusedAndSaid) {
     ASSERT_TRUE(s.await("orphan", "refused", 1));
     EXPECT_THAT(s.runs("orphan")[0]["detail"].get<std::string>(), HasSubstr("workflow_type"));
     EXPECT_THAT(s.hub.hub->log(), HasSubstr("a schedule cannot be read and is left alone"));
+}
+
+TEST(Schedules, NextSaysWhichRunsWouldNotFit) {
+    Scheduling s;
+    s.hub.register_type("dear", s.peer.url(), {{"cost_estimate_usd", "0.4"}});
+    ASSERT_EQ(s.hub
+                  .api("PUT", "/v1/budgets/day",
+                       {{"limit_usd", "1"}, {"window", "day"}, {"steps", Json::array()}, {"reason", "test"}})
+                  .status,
+              201);
+    const Json definition{{"workflow_type", "dear"}, {"interval_seconds", 3 * 3600}};
+    ASSERT_EQ(s.hub.api("PUT", "/v1/schedules/often", definition).status, 201);
+    const auto next = s.hub.get("/v1/schedules/often/next?limit=16")["due"];
+    std::map<std::string, int> fitting;
+    for (const auto& each : next) {
+        fitting[each["due_at"].get<std::string>().substr(0, 10)] += each["fits"] == true ? 1 : 0;
+        EXPECT_EQ(each["fits"] == true, each["stopped_by"].is_null()) << each;
+        if (each["fits"] == false) {
+            EXPECT_EQ(each["stopped_by"]["kind"], "budget");
+            EXPECT_EQ(each["stopped_by"]["subject"], "day");
+        }
+    }
+    for (const auto& [day, count] : fitting) EXPECT_LE(count, 2) << day;
+    EXPECT_EQ(
+        std::max_element(fitting.begin(), fitting.end(), [](auto a, auto b) { return a.second < b.second; })->second, 2)
+        << next.dump(1);
+    const auto preview =
+        s.hub.api("POST", "/v1/schedules/other/preview", {{"workflow_type", "nobody"}, {"cron", "0 4 * * *"}}).json();
+    EXPECT_EQ(preview["due"][0]["fits"], false);
+    EXPECT_NE(preview["due"][0]["stopped_by"]["detail"].get<std::string>().find("not registered"), std::string::npos);
+    EXPECT_NE(s.hub.cli({"schedules", "next", "often", "--table"}).text.find("budget: "), std::string::npos);
 }
 
 }

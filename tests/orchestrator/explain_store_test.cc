@@ -61,7 +61,8 @@ TEST_F(ExplainStoreTest, TheRankIsThePlaceInTheOrder) {
         std::mt19937 dice(seed);
         try {
             database_.transact([&](Tx& tx) {
-                const auto now = RowReader(tx.run("select now()"), 0).time();
+                const auto clock = tx.run("select now()");
+                const auto now = RowReader(clock, 0).time();
                 std::vector<priority_queue::NewExecution> rows;
                 // Half of the queues are full of ties.
                 const bool narrow = dice() % 2;

@@ -68,7 +68,8 @@ class Queue {
         double took = 0;
         try {
             database_.transact([&](Tx& tx) {
-                const auto now = platform::RowReader(tx.run("select now()"), 0).time();
+                const auto clock = tx.run("select now()");
+                const auto now = platform::RowReader(clock, 0).time();
                 const auto begun = std::chrono::steady_clock::now();
                 const auto ids = pick(tx, now);
                 auto locked = store_.lock_claimable(tx, ids);

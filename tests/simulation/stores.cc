@@ -8,6 +8,7 @@
 #include "orchestrator/gate_store.h"
 #include "orchestrator/lane_times.h"
 #include "orchestrator/scheduler_store.h"
+#include "orchestrator/stalled_store.h"
 #include "priority_queue/dead_letter_store.h"
 #include "priority_queue/queue_store.h"
 #include "priority_queue/score.h"
@@ -77,6 +78,8 @@ void QueueStore::insert_granted(Tx& tx, const NewExecution& granted) const {
         t.executions.emplace(row.id, row);
     });
 }
+
+std::map<ExecutionId, std::string> QueueStore::trace_contexts(Tx&, const std::vector<ExecutionId>&) const { return {}; }
 
 QueueStore::Locked QueueStore::lock(Tx& tx, const std::vector<ExecutionId>& ids) const {
     Locked locked;
@@ -699,6 +702,8 @@ std::vector<NodeSeen> SchedulerStore::alive(Tx& tx) const {
 }
 
 void SchedulerStore::forget_nodes(Tx&) const {}
+StalledList StalledStore::find(Tx&, const std::string&, std::chrono::seconds, int) const { return {}; }
+
 void LaneTimesStore::note(Tx& tx, const std::vector<LaneTimes>& times) const {
     Transaction::of(tx).change([times](Tables& t, Auditor*) {
         for (const auto& each : times) {

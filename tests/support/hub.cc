@@ -133,6 +133,20 @@ HubFixture::~HubFixture() {
     fs::remove_all(directory_, ignored);
 }
 
+Said run(const std::vector<std::string>& arguments, std::vector<std::pair<std::string, std::string>> environment) {
+    platform::ProcessSettings settings;
+    settings.command = {program()};
+    settings.command.insert(settings.command.end(), arguments.begin(), arguments.end());
+    settings.environment = std::move(environment);
+    const auto finished = platform::run_command(std::move(settings));
+    return {finished.status, finished.output};
+}
+
+Said HubFixture::cli(const std::vector<std::string>& arguments, const std::string& with_key) const {
+    return run(arguments, {{"IMPRESARIO_URL", "http://127.0.0.1:" + std::to_string(hub->port())},
+                           {"IMPRESARIO_KEY", with_key.empty() ? key : with_key}});
+}
+
 std::string HubFixture::make_key(const std::string& role, const std::string& name,
                                  const std::string& organization) const {
     platform::ProcessSettings settings;

@@ -53,6 +53,15 @@ class HubProcess {
     int port_ = 0;
 };
 
+/// What a command has said, on both ways out, and its exit code.
+struct Said {
+    int code = 0;
+    std::string text;
+    Json json() const { return Json::parse(text, nullptr, false); }
+};
+/// Runs the program under test.
+Said run(const std::vector<std::string>& arguments, std::vector<std::pair<std::string, std::string>> environment = {});
+
 /// A database, a hub, a peer and a key: what most flows begin with.
 class HubFixture {
   public:
@@ -73,6 +82,8 @@ class HubFixture {
     /// Registers a workflow type at `url`; `more` is merged into its definition.
     void register_type(const std::string& name, const std::string& url, Json more = Json::object()) const;
     std::string enqueue(const std::string& type, const Json& input = {{"n", 1}}, Json more = Json::object()) const;
+    /// The command line, with the fixture's key or another one.
+    Said cli(const std::vector<std::string>& arguments, const std::string& with_key = "") const;
     Json execution(const std::string& id) const { return get("/v1/executions/" + id); }
     std::string status(const std::string& id) const { return execution(id).value("status", "?"); }
     /// Waits (by the API's own ?wait=) until it has ended; its last view. Like await, it prints how things stand when

@@ -1,0 +1,1 @@
+alter table execution_inputs drop column trace_context;

@@ -1,0 +1,18 @@
+-- Of what has waited since before then the one of each type that has waited longest, one of those that a gate of their own
+-- stops, and what should have become due. $1: of one organization; null: of all. $2 seconds.
+with since as (select clock_timestamp() - make_interval(secs => $2) as at)
+select w.execution_id, w.at
+from (select t.organization_id, t.name from workflow_types t where $1::text is null or t.organization_id = $1) l
+cross join since
+cross join lateral (
+    (select e.execution_id, e.ready_at as at from executions e
+     where e.organization_id = l.organization_id and e.workflow_type = l.name and e.ready and e.ready_at < since.at
+     order by e.ready_at, e.execution_id limit 1)
+    union all
+    (select e.execution_id, e.gate_since from executions e
+     where e.organization_id = l.organization_id and e.workflow_type = l.name and e.gate is not null and e.gate_since < since.at
+     limit 1)) w
+union all
+(select e.execution_id, e.due_at from executions e cross join since
+ where e.due_at < since.at and ($1::text is null or e.organization_id = $1) order by e.due_at limit 10)
+order by 2, 1 limit $3

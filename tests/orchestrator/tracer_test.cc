@@ -1,0 +1,37 @@
+#include "orchestrator/tracer.h"
+
+#include <gtest/gtest.h>
+
+namespace impresario::orchestrator {
+namespace {
+
+using std::chrono::seconds;
+const domain::TimePoint kNow{std::chrono::hours{500000}};
+const domain::Lane kLane{"o", "t"};
+
+TEST(GateIntervals, AreCutToWhatIsAskedAbout) {
+    GateIntervals gates;
+    gates.add(kLane, {domain::GateKind::paused, kNow, kNow + seconds{10}});
+    gates.add(kLane, {domain::GateKind::paused, kNow + seconds{10}, kNow + seconds{20}});
+    gates.add(kLane, {domain::GateKind::provider, kNow + seconds{30}, kNow + seconds{40}});
+    const auto found = gates.within(kLane, kNow + seconds{5}, kNow + seconds{35});
+    ASSERT_EQ(found.size(), 2U) << "what goes on is one";
+    EXPECT_EQ(found[0].from, kNow + seconds{5});
+    EXPECT_EQ(found[0].to, kNow + seconds{20});
+    EXPECT_EQ(found[1].kind, domain::GateKind::provider);
+    EXPECT_EQ(found[1].to, kNow + seconds{35});
+    EXPECT_TRUE(gates.within(kLane, kNow + seconds{20}, kNow + seconds{30}).empty());
+    EXPECT_TRUE(gates.within({"o", "other"}, kNow, kNow + seconds{100}).empty());
+}
+
+TEST(GateIntervals, KeepTheLatest) {
+    GateIntervals gates;
+    for (int i = 0; i < 1000; ++i)
+        gates.add(kLane, {domain::GateKind::paused, kNow + seconds{2 * i}, kNow + seconds{2 * i + 1}});
+    const auto found = gates.within(kLane, kNow, kNow + seconds{10'000});
+    EXPECT_EQ(found.size(), 256U);
+    EXPECT_EQ(found.back().to, kNow + seconds{1999});
+}
+
+}
+}
