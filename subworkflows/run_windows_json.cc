@@ -48,7 +48,8 @@ RunWindow read_window(const json& value, const std::string& at, domain::Definiti
 
 }
 
-RunWindows read_run_windows(const json& value, domain::DefinitionFaults& faults) {
+RunWindows read_run_windows(std::string_view text, domain::DefinitionFaults& faults) {
+    const json value = json::parse(text, nullptr, false);
     RunWindows read;
     if (!value.is_object()) {
         faults.push_back({"/run_windows", "must be an object with windows, or null for any time"});
@@ -65,7 +66,7 @@ RunWindows read_run_windows(const json& value, domain::DefinitionFaults& faults)
     return read;
 }
 
-json shown_run_windows(const RunWindows& windows) {
+std::string run_windows_json(const RunWindows& windows) {
     json value{{"time_zone", windows.zone}, {"windows", json::array()}};
     for (const auto& window : windows.windows) {
         json each{{"days", json::array()}, {"from", time_of_day(window.from)}, {"to", time_of_day(window.to)}};
@@ -73,16 +74,13 @@ json shown_run_windows(const RunWindows& windows) {
             if (window.days[static_cast<std::size_t>(day)]) each["days"].push_back(day_of_week(day));
         value["windows"].push_back(std::move(each));
     }
-    return value;
+    return value.dump();
 }
 
-std::string run_windows_json(const RunWindows& windows) { return shown_run_windows(windows).dump(); }
-
 std::optional<RunWindows> stored_run_windows(std::string_view text) {
-    const json value = json::parse(text, nullptr, false);
-    if (!value.is_object()) return std::nullopt;
+    if (text.empty()) return std::nullopt;
     domain::DefinitionFaults faults;
-    return read_run_windows(value, faults);
+    return read_run_windows(text, faults);
 }
 
 }

@@ -2,7 +2,6 @@
 // Run windows as JSON: {"time_zone": "Europe/Berlin", "windows": [{"days": ["mon", "fri"], "from": "22:00", "to":
 // "06:00"}]}
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,8 +11,8 @@
 
 namespace impresario::subworkflows {
 
-RunWindows read_run_windows(const nlohmann::json& value, domain::DefinitionFaults& faults);
-nlohmann::json shown_run_windows(const RunWindows& windows);
+/// Of a definition's member; what is wrong is named from /run_windows on.
+RunWindows read_run_windows(std::string_view text, domain::DefinitionFaults& faults);
 std::string run_windows_json(const RunWindows& windows);
 /// From the database; nullopt: there are none.
 std::optional<RunWindows> stored_run_windows(std::string_view text);

@@ -220,7 +220,7 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
             members.seconds(member, into->emplace());
     members.text("lock", type.lock);
     if (const json* windows = members.find("run_windows"); windows && !windows->is_null())
-        type.run_windows = read_run_windows(*windows, faults);
+        type.run_windows = read_run_windows(windows->dump(), faults);
     platform::read_peer_secrets(members, type.secrets);
     if (const json* endpoints = members.find("endpoints")) {
         read_endpoints(*endpoints, type, existing, faults);
@@ -314,7 +314,7 @@ std::string workflow_type_json(const WorkflowType& type, const LaneRuns& runs) {
     if (type.execution_interval) value["execution_interval_seconds"] = seconds_json(*type.execution_interval);
     if (type.cool_down) value["cool_down_seconds"] = seconds_json(*type.cool_down);
     if (!type.lock.empty()) value["lock"] = type.lock;
-    if (type.run_windows) value["run_windows"] = shown_run_windows(*type.run_windows);
+    if (type.run_windows) value["run_windows"] = json::parse(run_windows_json(*type.run_windows));
     if (runs.last_started_at) value["last_started_at"] = domain::rfc3339(*runs.last_started_at);
     if (runs.last_ended_at) value["last_ended_at"] = domain::rfc3339(*runs.last_ended_at);
     if (runs.next_start_at) value["next_start_at"] = domain::rfc3339(*runs.next_start_at);

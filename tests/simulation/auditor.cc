@@ -459,7 +459,10 @@ void Auditor::planned(const orchestrator::PlanInput& input, TimePoint now, const
     auto admission = input.admission;
     // A provider that is only tried is tried by the least that any open lane's first asks; who waits behind his key is
     // not the first.
+    auto held = input.admission;
     const auto behind_key = [&](const domain::Demand& demand, const orchestrator::LaneView& lane) {
+        // Whoever does not fit by his key holds those with the same key behind him.
+        if (!demand.starving && held.behind_key(demand, lane.key_shares, now)) return true;
         auto asked = input.admission;
         return std::any_of(lane.limiters.begin(), lane.limiters.end(), [&](std::size_t place) {
             const auto verdict = asked.admit(demand, {place}, now);
@@ -507,6 +510,13 @@ void Auditor::planned(const orchestrator::PlanInput& input, TimePoint now, const
                 continue;
             }
             if (granted.contains(each->row->id)) continue;
+            // What this turn has granted of a batch's money was the last of it: those that the next of the batch hides
+            // with its key are seen next turn, when the batch is held.
+            const bool hidden = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& other) {
+                return other.lane == each->lane && other.row->concurrency_key == each->row->concurrency_key &&
+                       !other.row->concurrency_key.empty() && other.row->batch && !granted.contains(other.row->id);
+            });
+            if (hidden) continue;
             for (auto later = each + 1; later != candidates.end(); ++later)
                 if (granted.contains(later->row->id) && stopped_alike(*each, *later))
                     fail("P6", each->row->id, "is overtaken by " + short_id(later->row->id) + " of its lane");
