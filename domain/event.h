@@ -40,6 +40,10 @@ inline constexpr std::string_view refused = "execution.refused";
 
 /// The vocabulary of a lane's, a budget's, a subscriber's and a node's stream.
 namespace event {
+/// A workflow type was registered, changed, deleted: told by the tables themselves (migration 36).
+inline constexpr std::string_view lane_registered = "lane.registered";
+inline constexpr std::string_view lane_changed = "lane.changed";
+inline constexpr std::string_view lane_removed = "lane.removed";
 inline constexpr std::string_view lane_stopped = "lane.stopped";
 inline constexpr std::string_view lane_opened = "lane.opened";
 inline constexpr std::string_view lane_paused = "lane.paused";
@@ -60,6 +64,9 @@ inline constexpr std::string_view budget_step_ended = "budget.step_ended";
 inline constexpr std::string_view budget_approved = "budget.approved";
 /// Its balances were not what its entries say, and are now.
 inline constexpr std::string_view budget_repaired = "budget.repaired";
+/// Its limits were made or changed, or it is none any more: told by the tables themselves (migration 36).
+inline constexpr std::string_view provider_changed = "provider.changed";
+inline constexpr std::string_view provider_removed = "provider.removed";
 /// Of a provider: it is left alone, then takes something again; and nothing limits it any more.
 inline constexpr std::string_view provider_cooling = "provider.cooling";
 inline constexpr std::string_view provider_answers = "provider.answers";

@@ -54,8 +54,9 @@ const std::vector<Topic>& topics() {
         // What an organization has changed about its own things.
         {"workspaces",
          "",
-         {event::lane_paused, event::lane_resumed, event::budget_changed, event::budget_retired, event::budget_approved,
-          event::subscriber_changed}},
+         {event::lane_registered, event::lane_changed, event::lane_removed, event::lane_paused, event::lane_resumed,
+          event::provider_changed, event::provider_removed, event::budget_changed, event::budget_retired,
+          event::budget_approved, event::subscriber_changed}},
     };
     return all;
 }

@@ -7,7 +7,7 @@ drop function tell_lock_is_free(text, text);
 drop function lock_in_turn(text, text);
 drop view locks_now;
 delete from locks where execution_id is not null;
-alter table locks drop column execution_id;
+alter table locks drop constraint locks_of_attempts, drop column execution_id, drop column attempt_id;
 drop trigger catalogue_changed_lock on workflow_types;
 alter table workflow_types drop column lock_name;
 

@@ -4,14 +4,17 @@ alter table workflow_types add column lock_name text check (char_length(lock_nam
 create trigger catalogue_changed_lock after update of lock_name on workflow_types
     for each statement execute function bump_catalogue_version();
 
--- Of an execution: held until its attempt is over, whoever ends it and however. Nothing has to be released.
-alter table locks add column execution_id uuid;
+-- Of an execution's attempt: held until that is over, whoever ends it and however. Nothing has to be released.
+alter table locks
+    add column execution_id uuid,
+    add column attempt_id   uuid,
+    add constraint locks_of_attempts check ((execution_id is null) = (attempt_id is null));
 
 -- As they are now. `free_at`: when it is free at the latest, unless it is renewed; of an execution its deadline.
 create view locks_now as
     select l.*, coalesce(e.timeout_at, l.held_until) as free_at,
            e.execution_id is not null or l.held_until > clock_timestamp() as held
-    from locks l left join executions e on e.execution_id = l.execution_id and e.timeout_at is not null;
+    from locks l left join executions e on e.execution_id = l.execution_id and e.attempt_id = l.attempt_id and e.timeout_at is not null;
 
 -- Whoever takes or gives back a lock has it for the rest of its transaction, also where there is no row yet. The scheduler
 -- tries and never waits (orchestrator/sql/take_locks.sql): a transaction that is left open stops nothing but its own lock.
@@ -52,7 +55,7 @@ begin
     values (p_organization_id, p_name, p_owner, p_held_by, v_token, v_now, v_now + p_ttl)
     on conflict (organization_id, name) do update
     set owner = excluded.owner, held_by = excluded.held_by, token = excluded.token, acquired_at = excluded.acquired_at,
-        held_until = excluded.held_until, execution_id = null;
+        held_until = excluded.held_until, execution_id = null, attempt_id = null;
     -- What ended long ago by itself nobody wonders about any more.
     delete from locks where (organization_id, name) in (
         select organization_id, name from locks where held_until < v_now - interval '1 day' and execution_id is null

@@ -54,8 +54,10 @@ void Board::set_catalogue(subworkflows::CataloguePtr catalogue) {
     for (const auto& id : in_flight_)
         if (const auto at = endpoints_.find(live_.at(id).endpoint); at != endpoints_.end()) ++at->second.in_flight;
     // Limits of keys may have changed.
-    for (auto& [lane, state] : lanes_)
+    for (auto& [lane, state] : lanes_) {
+        state.windows.reset();
         for (const auto& key : state.order.keys()) set_free_slots(lane, state, key);
+    }
     count_keys_anew();
 }
 
@@ -192,7 +194,8 @@ void Board::observe(const Execution& row) {
     live.node = row.attempt->node;
     live.endpoint = row.attempt->endpoint;
     live.granted_at = row.attempt->granted_at;
-    state.started_at = std::max(state.started_at, std::optional(live.granted_at));
+    if (state.started_at < live.granted_at)
+        live.started_before = std::exchange(state.started_at, std::optional(live.granted_at));
     live.lease_until = row.attempt->lease_until;
     live.seq = row.last_seq;
     const TimePoint timeout_at = row.timeout_at.value_or(domain::kNever);
@@ -364,6 +367,9 @@ void Board::charge(const Execution& granted, const domain::Demand& demand) {
 }
 
 void Board::take_back(const ExecutionId& id) {
+    if (const auto live = live_.find(id); live != live_.end())
+        if (auto& started = lane_state(live->second.lane).started_at; started == live->second.granted_at)
+            started = live->second.started_before;
     meters_.given_back(id);
     correct_share(id, 0);
     forget(id);

@@ -272,6 +272,12 @@ class Board {
         bool holds() const { return held || !held_batches.empty(); }
         std::optional<domain::TimePoint> started_at;
         std::optional<domain::TimePoint> ended_at;
+        /// How its run windows stand from then on, by this catalogue.
+        struct Windows {
+            domain::TimePoint from;
+            subworkflows::WindowsNow state;
+        };
+        std::optional<Windows> windows;
         resource_manager::DrainRate drain;
     };
     struct Live {
@@ -287,6 +293,8 @@ class Board {
         /// When that is acted on: then, or later where it was put off.
         domain::TimePoint deadline;
         domain::TimePoint granted_at;
+        /// When one of its lane had started before it.
+        std::optional<domain::TimePoint> started_before = {};
         domain::TimePoint lease_until;
         int seq = 0;
         /// Its request has been answered; the row is still to say so.
@@ -343,6 +351,8 @@ class Board {
     void leave_endpoint(const domain::ExecutionId& id, const Live& live);
     domain::TimePoint request_over(const Live& live, const domain::Execution* after) const;
     void remove_live(const domain::ExecutionId& id, const domain::Execution* after);
+    static const subworkflows::WindowsNow& windows_now(LaneState& state, const subworkflows::WorkflowType& type,
+                                                       domain::TimePoint now);
     std::map<schedules::LockName, resource_manager::Lock> held_locks(domain::TimePoint now);
     /// Limiters that several lanes share, by what they are about.
     using Shared = std::map<const void*, std::size_t>;

@@ -25,6 +25,15 @@ std::map<schedules::LockName, resource_manager::Lock> Board::held_locks(TimePoin
     return held;
 }
 
+/// Looked at again when it may have changed: turns are many, and clocks of zones are slow.
+const subworkflows::WindowsNow& Board::windows_now(LaneState& state, const subworkflows::WorkflowType& type,
+                                                   TimePoint now) {
+    auto& known = state.windows;
+    const bool holds = known && known->from <= now && (!known->state.until || now < *known->state.until);
+    if (!holds) known = LaneState::Windows{now, subworkflows::look(*type.run_windows, now)};
+    return known->state;
+}
+
 PlanInput Board::plan_input(int most) {
     PlanInput input;
     input.most = most;
@@ -123,7 +132,8 @@ PlanInput Board::plan_input(int most) {
         }
         limit_by_budgets(input, view, state, shared, now);
         if (known->run_windows)
-            if (auto gate = subworkflows::shut(*known->run_windows, lane.workflow_type, now)) limit(resource_manager::Closed{*std::move(gate)});
+            if (auto gate = subworkflows::shut(*known->run_windows, lane.workflow_type, windows_now(state, *known, now)))
+                limit(resource_manager::Closed{*std::move(gate)});
         input.lanes.push_back(std::move(view));
     }
     ask_keys(input, now);

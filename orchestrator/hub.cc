@@ -157,7 +157,7 @@ Task<void> Hub::stop() {
     wake();
     renewal_.signal();
     health_pause_.signal();
-    while (running_ || recording_ || recording_weather_ || lifting_) co_await platform::pause_for(milliseconds{5});
+    while (running_ || recording_ || recording_weather_ || lifting_ || looking_for_stalled_) co_await platform::pause_for(milliseconds{5});
     if (!lead_) co_return;
     const auto epoch = *lead_;
     try {
@@ -453,6 +453,7 @@ std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks, const
         if (!type || type->lock.empty()) continue;
         locks.push_back({{row.lane.organization_id, type->lock},
                          row.id,
+                         row.attempt->id,
                          "execution " + row.id.text() + " of " + row.lane.workflow_type});
         asked[row.id] = i;
     }

@@ -260,6 +260,7 @@ class Hub {
     std::chrono::steady_clock::time_point lengths_shown_at_{};
     /// How all stand by the fairness policy, as it was written down last.
     std::chrono::steady_clock::time_point stalled_looked_at_{};
+    bool looking_for_stalled_ = false;
     std::map<domain::Lane, LaneTimes> lane_times_shown_;
     std::chrono::steady_clock::time_point lane_times_shown_at_{};
     std::string standings_shown_;

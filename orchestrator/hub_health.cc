@@ -34,8 +34,9 @@ Task<void> Hub::watch_health() {
         if (stopping_) break;
         if (settings_.pressure.memory_mb > 0) read_memory();
         if (!lead_) continue;
-        co_await look_for_stalled();
-        if (!lead_) continue;
+        // Beside it: it may take long just when the pressure has to be known.
+        if (!std::exchange(looking_for_stalled_, true))
+            asio::co_spawn(node_.executor(), look_for_stalled(), asio::detached);
         const auto began = steady_clock::now();
         resource_manager::DatabaseReading reading;
         try {
@@ -63,6 +64,10 @@ Task<void> Hub::watch_health() {
 
 /// Once a minute, for the metrics.
 Task<void> Hub::look_for_stalled() {
+    struct Looking {
+        bool& flag;
+        ~Looking() { flag = false; }
+    } const until_then{looking_for_stalled_};
     const auto now = steady_clock::now();
     if (now - stalled_looked_at_ < kStalledEvery) co_return;
     stalled_looked_at_ = now;

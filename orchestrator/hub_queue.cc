@@ -154,7 +154,8 @@ Task<std::size_t> Hub::drop(TimePoint now) {
 /// For the next scheduler and for people; a pace that must hold is written with each start and end (lane_times.h).
 void Hub::show_lane_times() {
     const auto now = steady_clock::now();
-    if (now - lane_times_shown_at_ < kShowEvery) return;
+    // What has just come may not have started after all.
+    if (now - lane_times_shown_at_ < kShowEvery || arriving_ > 0) return;
     lane_times_shown_at_ = now;
     std::vector<LaneTimes> changed;
     std::map<Lane, LaneTimes> known;

@@ -189,13 +189,13 @@ Task<std::optional<IntakeReply>> Node::start_at_once(Arrival arrival, IntakeItem
             IntakeReply made = std::move(intake_.enqueue(tx, {item}).front());
             // The same request again makes nothing, and so it holds nothing.
             if (made.created.empty()) return made;
+            if (times) LaneTimesStore().note(tx, {*times});
             if (reservation) {
                 const auto at = item.executions.front().execution.attempt->granted_at;
                 if (!resource_manager::LedgerStore().reserve(tx, {*reservation}, at).empty())
                     throw std::runtime_error("a budget has not enough left for it any more");
             }
             resource_manager::ProviderStore().charge(tx, permits);
-            if (times) LaneTimesStore().note(tx, {*times});
             return made;
         });
         reply = co_await std::move(inserting);

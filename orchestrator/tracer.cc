@@ -61,9 +61,20 @@ std::vector<GateInterval> GateIntervals::within(const domain::Lane& lane, TimePo
     std::vector<GateInterval> found;
     const auto known = lanes_.find(lane);
     if (known == lanes_.end()) return found;
-    for (const auto& each : known->second)
-        if (each.from < to && each.to > from)
-            found.push_back({each.kind, std::max(each.from, from), std::min(each.to, to)});
+    for (const auto& each : known->second) {
+        if (each.from >= to || each.to <= from) continue;
+        GateInterval cut{each.kind, std::max(each.from, from), std::min(each.to, to)};
+        cut.closed = cut.to - cut.from;
+        const auto same =
+            std::find_if(found.begin(), found.end(), [&](const auto& one) { return one.kind == cut.kind; });
+        if (same == found.end()) {
+            found.push_back(cut);
+            continue;
+        }
+        same->to = cut.to;
+        same->closed += cut.closed;
+        ++same->times;
+    }
     return found;
 }
 
@@ -120,7 +131,10 @@ void Tracer::granted(const Execution& row, TimePoint planned, TimePoint now) {
     for (const auto& each : gates_.within(row.lane, since, now)) {
         auto gate = span("gate " + std::string(name(each.kind)), SpanKind::internal, each.from, each.to);
         gate.parent = waits;
-        gate.attributes = {{"impresario.gate", std::string(name(each.kind))}, {"impresario.gate.of", "lane"}};
+        gate.attributes = {{"impresario.gate", std::string(name(each.kind))},
+                           {"impresario.gate.of", "lane"},
+                           {"impresario.gate.times", std::int64_t{each.times}},
+                           {"impresario.gate.closed_ms", std::int64_t{each.closed.count() / 1000}}};
         add(row.id, std::move(gate));
     }
     auto plan = span("plan", SpanKind::internal, planned, now);
@@ -142,7 +156,8 @@ void Tracer::delivered(const webhooks::DeliveryRecord& record) {
     auto sent = span("deliver", SpanKind::client, record.at, record.at + record.duration);
     sent.parent = platform::span_of(record.attempt);
     sent.attributes = {{"http.request.method", "POST"},
-                       {"url.full", record.url},
+                       // What follows may be a secret.
+                       {"url.full", record.url.substr(0, record.url.find('?'))},
                        {"impresario.delivery", std::int64_t{record.number}},
                        {"impresario.outcome", record.outcome}};
     if (record.status) sent.attributes.emplace_back("http.response.status_code", std::int64_t{*record.status});

@@ -39,13 +39,16 @@ struct GateInterval {
     domain::GateKind kind = domain::GateKind::paused;
     domain::TimePoint from;
     domain::TimePoint to;
+    /// Between the two.
+    domain::Duration closed{0};
+    int times = 1;
 };
 
 /// Closed gates of lanes within the last while. Pure.
 class GateIntervals {
   public:
     void add(const domain::Lane& lane, const GateInterval& closed);
-    /// Those within the two times, cut to them.
+    /// Those within the two times, cut to them: of each gate from when it first closed to when it last opened.
     std::vector<GateInterval> within(const domain::Lane& lane, domain::TimePoint from, domain::TimePoint to) const;
 
   private:

@@ -55,7 +55,10 @@ struct Lock {
     std::optional<domain::TimePoint> until;
 
     std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
-    void take(const domain::Demand&, Granted&, domain::TimePoint) { holder = "what starts just now"; }
+    void take(const domain::Demand&, Granted&, domain::TimePoint) {
+        holder = "what starts just now";
+        until.reset();
+    }
 };
 
 /// At most `limit` at once in a lane.

@@ -89,17 +89,21 @@ std::set<domain::ExecutionId> LockStore::take(Tx& tx, const std::vector<TypeLock
     }
     std::vector<TypeLock> free;
     SqlArray executions;
+    SqlArray attempts;
     SqlArray owners;
     for (const auto& each : locks) {
         without.insert(each.execution);
-        if (!ours.contains(each.lock)) continue;
+        // The first of each has it.
+        if (ours.erase(each.lock) == 0) continue;
         free.push_back(each);
         executions.add(each.execution);
+        attempts.add(each.attempt);
         owners.add(each.owner);
     }
     if (free.empty()) return without;
     const auto taken =
-        tx.exec(sql::take_locks, Params().add(names(free)).add(std::move(executions)).add(std::move(owners)));
+        tx.exec(sql::take_locks,
+                Params().add(names(free)).add(std::move(executions)).add(std::move(attempts)).add(std::move(owners)));
     for (std::size_t i = 0; i < taken.size(); ++i) without.erase(RowReader(taken, i).id<domain::ExecutionId>());
     return without;
 }

@@ -42,6 +42,7 @@ struct LockName {
 struct TypeLock {
     LockName lock;
     domain::ExecutionId execution;
+    domain::AttemptId attempt;
     /// For people.
     std::string owner;
 };

@@ -19,14 +19,14 @@ struct Opening {
     TimePoint to;
 };
 
-/// All that begin from the day before until the end of the same day a week later, earliest first: whatever recurs
-/// every week is among them, and what has begun yesterday may still be open.
-std::vector<Opening> openings(const RunWindows& windows, TimePoint now) {
+/// All that begin from the day before until so many days later, earliest first: what has begun yesterday may still be
+/// open.
+std::vector<Opening> openings(const RunWindows& windows, TimePoint now, int days) {
     const auto* zone = platform::find_zone(windows.zone);
     const auto local = now + platform::offset_at(zone, now);
     const auto today = date::local_days{std::chrono::floor<date::days>(local.time_since_epoch())};
     std::vector<Opening> found;
-    for (int ahead = -1; ahead <= 8; ++ahead) {
+    for (int ahead = -1; ahead <= days; ++ahead) {
         const auto day = today + date::days{ahead};
         const auto of_week = date::weekday{day}.iso_encoding() - 1;
         for (const auto& window : windows.windows) {
@@ -43,8 +43,9 @@ std::vector<Opening> openings(const RunWindows& windows, TimePoint now) {
 }
 }
 
-WindowsNow look(const RunWindows& windows, TimePoint now) {
-    const auto found = openings(windows, now);
+namespace {
+WindowsNow look_ahead(const RunWindows& windows, TimePoint now, int days) {
+    const auto found = openings(windows, now, days);
     WindowsNow state;
     for (const auto& each : found) {
         if (each.from <= now && now < each.to) {
@@ -61,9 +62,20 @@ WindowsNow look(const RunWindows& windows, TimePoint now) {
     if (state.open && *state.until > now + date::days{7}) state.until.reset();
     return state;
 }
+}
+
+WindowsNow look(const RunWindows& windows, TimePoint now) {
+    // Whatever recurs every week is among the days of one, but where the clocks skip it.
+    auto state = look_ahead(windows, now, 8);
+    if (!state.open && !state.until) state = look_ahead(windows, now, 15);
+    return state;
+}
 
 std::optional<domain::Gate> shut(const RunWindows& windows, const std::string& subject, TimePoint now) {
-    const auto state = look(windows, now);
+    return shut(windows, subject, look(windows, now));
+}
+
+std::optional<domain::Gate> shut(const RunWindows& windows, const std::string& subject, const WindowsNow& state) {
     if (state.open) return std::nullopt;
     domain::Gate gate{domain::GateKind::maintenance_window, subject, {}, {{"time_zone", windows.zone}}, state.until};
     gate.detail = "outside of its run windows (" + windows.zone + ")";

@@ -43,6 +43,9 @@ WindowsNow look(const RunWindows& windows, domain::TimePoint now);
 /// Why nothing of `subject` may start now, and until when; nullopt: it may.
 std::optional<domain::Gate> shut(const RunWindows& windows, const std::string& subject, domain::TimePoint now);
 
+/// The same by what is known already.
+std::optional<domain::Gate> shut(const RunWindows& windows, const std::string& subject, const WindowsNow& state);
+
 /// "22:30" and "24:00" as minutes after midnight; nullopt: it is neither.
 std::optional<int> parse_time_of_day(std::string_view text);
 std::string time_of_day(int minutes);

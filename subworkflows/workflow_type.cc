@@ -16,7 +16,7 @@ const Endpoint* WorkflowType::endpoint(const domain::EndpointId& id) const {
 
 bool WorkflowType::repeats_safely(const domain::EndpointId& id) const {
     const auto* known = endpoint(id);
-    return known && known->known_to_deduplicate() && endpoints.size() == 1;
+    return known && known->known_to_deduplicate() && endpoints.size() == 1 && lock.empty();
 }
 
 std::string status_url_of(const Endpoint& endpoint, const domain::ExecutionId& execution) {

@@ -110,7 +110,8 @@ struct WorkflowType {
 
     const Endpoint* endpoint(const domain::EndpointId& id) const;
     /// Whether what may have arrived there can be sent again at once without running twice: it deduplicates, and there
-    /// is no other that the next delivery could go to.
+    /// is no other that the next delivery could go to. Not where it has to keep a lock: that is held by what may be
+    /// running, and what waits to be sent again would have let go of it.
     bool repeats_safely(const domain::EndpointId& id) const;
 };
 

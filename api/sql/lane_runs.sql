@@ -10,6 +10,7 @@ cross join lateral (select exists (select from executions e where e.organization
                                                               and e.ready) as yes) waits
 left join (select definition ->> 'workflow_type' as workflow_type, min(next_due_at) as next_due_at
            from schedules join schedule_states using (schedule_id)
-           where organization_id = $1 and (paused_at is null or paused_until <= now())
+           where organization_id = $1 and coalesce((definition ->> 'enabled')::boolean, true)
+             and (paused_at is null or paused_until <= next_due_at)
            group by 1) s on s.workflow_type = t.name
 where t.organization_id = $1 and ($2::text is null or t.name = $2)

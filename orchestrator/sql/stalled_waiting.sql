@@ -9,9 +9,11 @@ cross join lateral (
      where e.organization_id = l.organization_id and e.workflow_type = l.name and e.ready and e.ready_at < since.at
      order by e.ready_at, e.execution_id limit 1)
     union all
-    (select e.execution_id, e.gate_since from executions e
-     where e.organization_id = l.organization_id and e.workflow_type = l.name and e.gate is not null and e.gate_since < since.at
-     limit 1)) w
+    -- One of a few: whether it is the one that has waited longest nobody needs to know.
+    (select g.execution_id, g.gate_since
+     from (select e.execution_id, e.gate_since from executions e
+           where e.organization_id = l.organization_id and e.workflow_type = l.name and e.gate is not null limit 100) g
+     where g.gate_since < since.at order by g.gate_since limit 1)) w
 union all
 (select e.execution_id, e.due_at from executions e cross join since
  where e.due_at < since.at and ($1::text is null or e.organization_id = $1) order by e.due_at limit 10)

@@ -17,7 +17,9 @@ using std::chrono::steady_clock;
 namespace {
 constexpr const char* kConfig =
     "[hub]\nlease_seconds = 6\nheartbeat_ms = 1000\ntick_ms = 300\ndrain_seconds = 5\n"
-    "[retention]\nevery_seconds = 1\n";
+    "[retention]\nevery_seconds = 1\n"
+    // Nobody is there: it is tried, and stops nothing.
+    "[tracing]\nurl = \"http://127.0.0.1:9/v1/traces\"\n";
 constexpr auto kPatience = std::chrono::seconds{60};
 }
 

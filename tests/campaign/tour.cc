@@ -176,6 +176,7 @@ void tour(Hubs& hubs, const Peer& peer) {
     type("dying", {{"retry_policy", quick(1)}});
     type("late", {{"timeout_seconds", 1}, {"retry_policy", "none"}});
     type("closed");
+    type("paced", {{"execution_interval_seconds", 1}, {"cool_down_seconds", 1}, {"lock", "paced"}});
     type("tripped");
     type("gone");
     hubs.ask("POST", "/v1/workflow-types/good/rotate-signing-secret");
@@ -221,6 +222,7 @@ void tour(Hubs& hubs, const Peer& peer) {
     for (int i = 0; i < 4; ++i) hubs.enqueue("whole");
     hubs.enqueue("busy");
     hubs.enqueue("partial");
+    for (int i = 0; i < 2; ++i) hubs.enqueue("paced");
     hubs.ask("POST", "/v1/executions", {{"workflow_type", "good"}, {"input", {{"n", 1}}}}, "c-4");
     hubs.enqueue("good", {{"scheduled_at", in_two_seconds()}});
     hubs.ask("POST", "/v1/executions/batch",
@@ -231,7 +233,7 @@ void tour(Hubs& hubs, const Peer& peer) {
     hubs.ask("PATCH", "/v1/executions/" + paused, {{"priority", 70}});
     hubs.enqueue("busy", {{"priority", 90}});
     for (const auto* page : {"/v1/executions?status=queued", "/v1/queue", "/v1/state", "/v1/nodes", "/v1/pauses",
-                             "/v1/workflow-types", "/v1/providers", "/v1/fairness", "/metrics"})
+                             "/v1/workflow-types", "/v1/providers", "/v1/fairness", "/v1/stalled", "/metrics"})
         hubs.ask("GET", page);
     hubs.ask("GET", "/v1/executions/" + paused + "/explain");
     const auto view = hubs.ask("GET", "/v1/executions/" + paused).json();

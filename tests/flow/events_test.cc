@@ -374,5 +374,44 @@ TEST(Events, AThousandStreamsAreCheap) {
     if (!sanitized()) EXPECT_LT(after - before, 150U * 1024) << count << " streams";
 }
 
+TEST(Events, TellWhatIsDefinedWhoeverChangesIt) {
+    HubFixture hub;
+    const EventReader reader({hub.hub->port()}, "/v1/events?topics=workspaces", hub.key);
+    ASSERT_TRUE(reader.await_open());
+    hub.register_type("t", "http://127.0.0.1:1/", {{"bearer", "s3cret"}});
+    hub.register_type("t", "http://127.0.0.1:1/", {{"bearer", "s3cret"}});
+    hub.register_type("t", "http://127.0.0.1:1/",
+                      {{"bearer", "s3cret"}, {"max_concurrency", 3}, {"cool_down_seconds", 5}});
+    hub.database.run("update workflow_types set enabled = false where name = 't'");
+    ASSERT_EQ(hub.api("DELETE", "/v1/workflow-types/t").status, 204);
+    const Json limits{{"limits", {{{"name", "rpm"}, {"of", "requests"}, {"limit", 7}, {"per", "minute"}}}},
+                      {"reason", "a plan"}};
+    ASSERT_EQ(hub.api("PUT", "/v1/providers/p", limits).status, 201);
+    ASSERT_EQ(hub.api("PUT", "/v1/providers/p", limits).status, 200);
+    hub.database.run("update providers set limits = '[]' where name = 'p'");
+    ASSERT_EQ(hub.api("DELETE", "/v1/providers/p").status, 204);
+    ASSERT_TRUE(
+        reader.await([](const auto& events) { return !events.empty() && events.back().type == "provider.removed"; }));
+    std::vector<std::string> told;
+    for (const auto& event : reader.events()) {
+        told.push_back(event.type);
+        EXPECT_EQ(event.data.dump().find("s3cret"), std::string::npos);
+    }
+    EXPECT_EQ(told, (std::vector<std::string>{"lane.registered", "lane.changed", "lane.changed", "lane.removed",
+                                              "provider.changed", "provider.changed", "provider.removed"}))
+        << "the same again is no change";
+    EXPECT_EQ(reader.events()[1].data["payload"]["changed"],
+              Json::parse(R"(["cool_down_seconds", "max_concurrency"])"));
+    EXPECT_EQ(reader.events()[2].data["payload"]["changed"], Json::parse(R"(["enabled"])"));
+    EXPECT_EQ(reader.events()[1].data["payload"]["workflow_type"], "t");
+    EXPECT_EQ(reader.events()[4].data["payload"]["reason"], "a plan");
+    EXPECT_EQ(reader.events()[5].data["payload"]["limits"], Json::array());
+    EXPECT_EQ(hub.database.value("select count(*) from (select count(*) - max(seq) as gap from events where kind in "
+                                 "('lane', 'provider') group by stream_id) s where gap <> 0"),
+              "0")
+        << "P8: no gaps";
+    EXPECT_EQ(hub.api("POST", "/v1/fsck", Json::object()).json()["found"], 0);
+}
+
 }
 }

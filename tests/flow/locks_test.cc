@@ -333,6 +333,37 @@ TEST(TypeLock, IsHeldOverAKillAndFreeWhenTheAttemptIsOver) {
     EXPECT_NE(hub.database.value("select coalesce(acquire_lock('host-1', 'by hand')::text, 'no')"), "no");
 }
 
+TEST(TypeLock, IsKeptWhileNobodyKnowsWhetherItRuns) {
+    HubFixture hub;
+    std::atomic<int> calls{0};
+    // Takes the first, and is not heard of about the second, which runs all the same.
+    Peer peer([&](const Asked&) {
+        Behaviour behaviour;
+        behaviour.headers = {{"webhook-deduplicates", "true"}};
+        if (++calls == 2) behaviour.reset = true;
+        return behaviour;
+    });
+    hub.register_type("work", peer.url(), naming("host-1"));
+    const auto first = hub.enqueue("work");
+    ASSERT_TRUE(peer.wait_for(1));
+    ASSERT_EQ(Peer::call_back(peer.asked()[0], {{"status", "completed"}, {"result_data", 1}}).status, 200);
+    hub.await_end(first);
+    ASSERT_TRUE(
+        eventually([&] { return hub.get("/v1/workflow-types/work")["endpoints"][0]["learnt_deduplicates"] == true; }));
+    const auto unknown = hub.enqueue("work");
+    ASSERT_TRUE(peer.wait_for(2));
+    ASSERT_TRUE(eventually([&] {
+        const auto types = hub.event_types(unknown);
+        return std::find(types.begin(), types.end(), "execution.unknown") != types.end();
+    }));
+    EXPECT_EQ(hub.api("POST", "/v1/locks/host-1", ours("host")).status, 409) << "it may be running";
+    const auto waits = hub.enqueue("work");
+    EXPECT_THAT(waits_for_lock(hub, waits)["detail"].get<std::string>(), HasSubstr(unknown));
+    ASSERT_EQ(Peer::call_back(peer.asked()[1], {{"status", "completed"}, {"result_data", 1}}).status, 200);
+    ASSERT_TRUE(peer.wait_for(3));
+    EXPECT_EQ(peer.asked()[2].execution_id(), waits);
+}
+
 TEST(TypeLock, OfATransactionThatIsLeftOpenStopsNobodyElse) {
     Peer peer;
     HubFixture hub;

@@ -76,6 +76,29 @@ TEST(Pace, OfAnIntervalLastsOverAKill) {
     EXPECT_EQ(hub.await_end(waits)["status"], "completed") << "a type without one goes on";
 }
 
+TEST(Pace, ARepeatedRequestStartsNothingAndDelaysNothing) {
+    Peer peer(done);
+    HubFixture hub;
+    hub.register_type("rare", peer.url(), {{"execution_interval_seconds", 3}});
+    const auto enqueue = [&](const std::string& key) {
+        return hub.api("POST", "/v1/executions", {{"workflow_type", "rare"}}, {{"idempotency-key", key}});
+    };
+    hub.await_end(enqueue("a").json()["execution_id"]);
+    const auto last = hub.get("/v1/workflow-types/rare")["last_started_at"];
+    // Its time has come: the next request finds nothing in its way. It is the one from before.
+    ASSERT_TRUE(eventually([&] {
+        return hub.database.value(
+                   "select now() > max(started_at) + interval '3.2 seconds' from lane_times where "
+                   "workflow_type = 'rare'") == "t";
+    }));
+    EXPECT_EQ(enqueue("a").status, 201);
+    hub.await_end(enqueue("b").json()["execution_id"], 2);
+    const auto apart = gaps(hub, "rare");
+    ASSERT_EQ(apart.size(), 1U) << "the second one went at once";
+    EXPECT_LT(apart[0], 5.0);
+    EXPECT_NE(hub.get("/v1/workflow-types/rare")["last_started_at"], last);
+}
+
 TEST(Pace, CoolsDownAfterEachEndAndOverAKill) {
     Peer peer;
     HubFixture hub;
@@ -130,6 +153,9 @@ TEST(Pace, NextStartIsThatOfItsScheduleWhereNothingWaits) {
     ASSERT_EQ(hub.api("PUT", "/v1/schedules/daily", {{"workflow_type", "daily"}, {"cron", "0 4 * * *"}}).status, 201);
     const auto next = hub.get("/v1/schedules/daily")["next_due_at"];
     EXPECT_EQ(hub.get("/v1/workflow-types/daily")["next_start_at"], next);
+    const Json off{{"workflow_type", "daily"}, {"cron", "0 3 * * *"}, {"enabled", false}};
+    ASSERT_EQ(hub.api("PUT", "/v1/schedules/off", off).status, 201);
+    EXPECT_EQ(hub.get("/v1/workflow-types/daily")["next_start_at"], next) << "one that is switched off starts nothing";
     ASSERT_EQ(hub.api("POST", "/v1/schedules/daily/pause", {{"reason", "moving"}}).status, 200);
     EXPECT_EQ(hub.get("/v1/workflow-types/daily")["next_start_at"], nullptr);
 }

@@ -69,6 +69,18 @@ TEST(LanePace, KeepsStartsApartAndCoolsDownAfterAnEnd) {
     EXPECT_FALSE(cooling.closed({}, {0}, kNow + seconds{30}));
 }
 
+TEST(Lock, IsTakenByOneAtATime) {
+    auto held = one(Lock{"l", "a host", kNow + std::chrono::seconds{5}});
+    const auto gate = std::get<Deferred>(held.admit({}, {0}, kNow)).gate;
+    EXPECT_EQ(gate.kind, GateKind::lock);
+    EXPECT_EQ(gate.opens_at, kNow + std::chrono::seconds{5});
+    // Its time is over: one takes it, and the next one of the same turn does not.
+    EXPECT_TRUE(std::holds_alternative<Granted>(held.admit({}, {0}, kNow + std::chrono::seconds{5})));
+    const auto next = std::get<Deferred>(held.admit({}, {0}, kNow + std::chrono::seconds{5}));
+    EXPECT_TRUE(next.whole_lane);
+    EXPECT_FALSE(next.gate.opens_at);
+}
+
 TEST(Memory, IsReservedUntilItIsFull) {
     auto admission = one(Memory{2048, 512});
     domain::Demand demand{{"o", "t"}, ""};

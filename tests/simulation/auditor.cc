@@ -275,16 +275,21 @@ void Auditor::count_slots(const Execution& before, const Execution& after) {
     const auto count = [&](int by) {
         slots_[{after.lane, ""}] += by;
         if (!after.concurrency_key.empty()) slots_[{after.lane, after.concurrency_key}] += by;
-        if (const auto& lock = world_.tables().catalogue.find(after.lane)->lock; !lock.empty()) holders_[lock] += by;
         reserved_mb_ += by * world_.tables().catalogue.find(after.lane)->memory_mb.value_or(0);
     };
+    // Whatever brought it there, a late callback as well.
+    if (const auto& lock = world_.tables().catalogue.find(after.lane)->lock; !lock.empty()) {
+        auto& holders = holders_[lock];
+        if (!after.holds_slot()) holders.erase(after.id);
+        if (after.holds_slot() && holders.insert(after.id).second && holders.size() > 1)
+            fail("lock", after.id, "another one has its lock");
+    }
     if (before.holds_slot() && !after.holds_slot() && granted_slots_.erase(after.id) > 0) count(-1);
     // A slot that a late callback brought back was not given by a plan.
     if (before.holds_slot() || !after.holds_slot() || after.status != Status::dispatching) return;
     granted_slots_.insert(after.id);
     count(1);
     const auto* type = world_.tables().catalogue.find(after.lane);
-    if (!type->lock.empty() && holders_[type->lock] > 1) fail("lock", after.id, "another one has its lock");
     auto& last = last_[after.lane];
     const auto soon = [&](const std::optional<domain::Duration>& length, const std::optional<TimePoint>& since) {
         return length && since && after.attempt->granted_at < *since + *length;

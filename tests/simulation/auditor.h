@@ -92,7 +92,7 @@ class Auditor {
     std::set<domain::ExecutionId> granted_slots_;
     std::map<domain::Lane, orchestrator::LaneTimes> last_;
     std::int64_t reserved_mb_ = 0;
-    std::map<std::string, int> holders_;
+    std::map<std::string, std::set<domain::ExecutionId>> holders_;
     std::set<domain::ExecutionId> changed_;
     std::map<domain::AttemptId, std::set<domain::EndpointId>> starts_;
     std::map<domain::AttemptId, std::string> taken_words_;

@@ -438,14 +438,14 @@ std::set<ExecutionId> LockStore::take(Tx& tx, const std::vector<TypeLock>& locks
     std::set<ExecutionId> without;
     for (const auto& each : locks) {
         const auto known = tables(tx).locks.find(each.lock);
-        const auto* holder = known == tables(tx).locks.end() || known->second == each.execution
+        const auto* holder = known == tables(tx).locks.end() || known->second.first == each.execution
                                  ? nullptr
-                                 : &tables(tx).executions.at(known->second);
-        if (holder && holder->timeout_at) {
+                                 : &tables(tx).executions.at(known->second.first);
+        if (holder && holder->timeout_at && holder->attempt && holder->attempt->id == known->second.second) {
             without.insert(each.execution);
             continue;
         }
-        Transaction::of(tx).change([each](Tables& t, Auditor*) { t.locks[each.lock] = each.execution; });
+        Transaction::of(tx).change([each](Tables& t, Auditor*) { t.locks[each.lock] = {each.execution, each.attempt}; });
     }
     return without;
 }

@@ -77,7 +77,7 @@ struct Tables {
     std::optional<resource_manager::FairnessPolicy> fairness;
     resource_manager::WeatherRecords provider_weather;
     std::map<domain::Lane, orchestrator::LaneTimes> lane_times;
-    std::map<schedules::LockName, domain::ExecutionId> locks;
+    std::map<schedules::LockName, std::pair<domain::ExecutionId, domain::AttemptId>> locks;
     std::map<std::string, int> provider_seqs;
     struct Permit {
         resource_manager::PermitRecord record;

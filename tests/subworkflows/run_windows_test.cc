@@ -44,9 +44,9 @@ TEST(RunWindows, WhereOneRunsIntoTheNextAllWeekNeverShut) {
               "open until never");
     EXPECT_EQ(shown(windows(R"({"windows": [{"from": "08:00", "to": "08:00"}]})"), "2026-11-30T07:59:00Z"),
               "open until never");
-    EXPECT_EQ(shown(windows(R"({"windows": [{"days": ["wed"], "from": "12:00", "to": "12:01"}]})"),
-                    "2026-12-02T12:01:00Z"),
-              "shut until 2026-12-09T12:00");
+    EXPECT_EQ(
+        shown(windows(R"({"windows": [{"days": ["wed"], "from": "12:00", "to": "12:01"}]})"), "2026-12-02T12:01:00Z"),
+        "shut until 2026-12-09T12:00");
 }
 
 TEST(RunWindows, FollowTheClocksOverTheirChanges) {
@@ -54,6 +54,9 @@ TEST(RunWindows, FollowTheClocksOverTheirChanges) {
     const auto early = windows(R"({"time_zone": "Europe/Berlin", "windows": [{"from": "01:30", "to": "02:30"}]})");
     EXPECT_EQ(shown(early, "2026-03-29T00:40:00Z"), "open until 2026-03-29T01:00") << "02:30 is skipped";
     EXPECT_EQ(shown(early, "2026-10-24T23:40:00Z"), "open until 2026-10-25T00:30") << "the first 02:30";
+    const auto weekly =
+        windows(R"({"time_zone": "Europe/Berlin", "windows": [{"days": ["sun"], "from": "02:10", "to": "02:50"}]})");
+    EXPECT_EQ(shown(weekly, "2026-03-23T12:00:00Z"), "shut until 2026-04-05T00:10") << "the next is skipped as a whole";
     const auto skipped = windows(R"({"time_zone": "Europe/Berlin", "windows": [{"from": "02:10", "to": "02:50"}]})");
     EXPECT_EQ(shown(skipped, "2026-03-29T00:59:00Z"), "shut until 2026-03-30T00:10") << "there is none that day";
 }
