@@ -291,8 +291,10 @@ void Auditor::count_slots(const Execution& before, const Execution& after) {
     count(1);
     const auto* type = world_.tables().catalogue.find(after.lane);
     auto& last = last_[after.lane];
+    // What was granted before the other ended is not after it, whichever commits first.
     const auto soon = [&](const std::optional<domain::Duration>& length, const std::optional<TimePoint>& since) {
-        return length && since && after.attempt->granted_at < *since + *length;
+        return length && since && *since <= after.attempt->granted_at &&
+               after.attempt->granted_at < *since + *length;
     };
     if (soon(type->execution_interval, last.started_at)) fail("pace", after.id, "started too soon after another");
     if (soon(type->cool_down, last.ended_at)) fail("pace", after.id, "started too soon after another ended");
@@ -477,15 +479,21 @@ void Auditor::planned(const orchestrator::PlanInput& input, TimePoint now, const
         });
     };
     std::set<const orchestrator::LaneView*> offered;
+    std::set<const orchestrator::LaneView*> headed;
     std::set<const orchestrator::LaneView*> closed;
     for (const auto& each : candidates) {
         if (offered.contains(each.lane) || each.lane->order->holds(each.row->id)) continue;
         const auto asked = each.lane->demand(head_of(each));
-        if (behind_key(asked, *each.lane)) continue;
+        if (behind_key(asked, *each.lane)) {
+            // One that starves is asked about in its turn: its lane is open until then.
+            if (each.starving) headed.insert(each.lane);
+            continue;
+        }
         offered.insert(each.lane);
+        const bool first = headed.insert(each.lane).second;
         // What its first lacks holds the lane, whatever is kept of that for others later in the turn (protocol R15).
         if (!each.starving && input.admission.closed(asked, each.lane->limiters, now)) {
-            closed.insert(each.lane);
+            if (first) closed.insert(each.lane);
             continue;
         }
         admission.offer(asked, each.lane->limiters);
