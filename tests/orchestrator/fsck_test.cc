@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
                "costs 0.000999 USD, its attempts 0.001000, and 0.001000"},
         Spoilt{"update permits set attempt_id = gen_random_uuid()", "permits", "no such attempt"},
         Spoilt{"delete from events where seq = 2", "events", "is at event 3 and has 2, from 1 to 3"},
-        Spoilt{"update workflow_types set last_seq = 1 where name = 't'", "streams", "is at event 1 and has 0"},
+        Spoilt{"update workflow_types set last_seq = 2 where name = 't'", "streams", "is at event 2 and has 1"},
         Spoilt{"update budgets set last_seq = 1", "streams", "budget day is at event 1"}));
 
 TEST_F(FsckTest, OfEachLaneOneComesBeforeAnySecond) {
