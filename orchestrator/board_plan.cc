@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "orchestrator/board.h"
-#include "orchestrator/switched_off.h"
+#include "orchestrator/lane_limiters.h"
 
 namespace impresario::orchestrator {
 
@@ -59,17 +59,12 @@ PlanInput Board::plan_input(int most) {
         const auto limit = [&](resource_manager::Limiter limiter) {
             view.limiters.push_back(input.admission.add(std::move(limiter)));
         };
+        for (auto& pause : pauses_of(lane, known, catalogue_->pauses)) limit(std::move(pause));
         if (!known) {
-            limit(resource_manager::Pause{lane.workflow_type, std::string(kNotRegistered), "", std::nullopt});
             input.lanes.push_back(std::move(view));
             continue;
         }
         view.max_wait = known->max_wait;
-        for (const auto& pause : catalogue_->pauses)
-            if (pause.covers(*known))
-                limit(resource_manager::Pause{pause.subject(), pause.reason, pause.by, pause.until, pause.condition});
-        if (!known->enabled)
-            limit(resource_manager::Pause{lane.workflow_type, std::string(kSwitchedOff), "", std::nullopt});
         if (!known->lock.empty()) {
             const schedules::LockName name{lane.organization_id, known->lock};
             const auto [at, added] = locks.try_emplace(name, 0);
@@ -84,9 +79,7 @@ PlanInput Board::plan_input(int most) {
         if (!known->concurrency_key.empty())
             limit(resource_manager::KeyConcurrency{
                 known->concurrency_key, known->concurrency_key_limit, &state.key_in_use, {}});
-        if (known->execution_interval || known->cool_down)
-            limit(resource_manager::LanePace{lane.workflow_type, known->execution_interval, known->cool_down,
-                                             state.started_at, state.ended_at});
+        if (has_pace(*known)) limit(pace_of(*known, {lane, state.started_at, state.ended_at}));
         resource_manager::Endpoints endpoints;
         endpoints.subject = lane.workflow_type;
         for (const auto& endpoint : known->endpoints) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "orchestrator/lane_limiters.h"
 #include "platform/json_writer.h"
 #include "platform/log.h"
 #include "priority_queue/queue_store.h"
@@ -372,8 +373,10 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
 }
 
 namespace {
+using Drafts = std::vector<std::optional<Decision>>;
+
 /// Which of them do not fit any more: somebody has spent the money since the plan was made (protocol R17).
-std::set<std::size_t> reserve_money(Tx& tx, const std::vector<std::optional<Decision>>& drafts) {
+std::set<std::size_t> reserve_money(Tx& tx, const Drafts& drafts) {
     std::vector<resource_manager::Movement> asked;
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < drafts.size(); ++i) {
@@ -389,18 +392,54 @@ std::set<std::size_t> reserve_money(Tx& tx, const std::vector<std::optional<Deci
     return broke;
 }
 
-/// Whether the lane's last start or end is too short a time ago, as the tables say: an end that another node has written
-/// may not have come here yet.
-bool too_soon(const subworkflows::WorkflowType& type, const LaneTimes& times, TimePoint at) {
-    const auto within = [&](const std::optional<Duration>& length, const std::optional<TimePoint>& since) {
-        return length && since && domain::saturating_add(*since, *length) > at;
-    };
-    return within(type.execution_interval, times.started_at) || within(type.cool_down, times.ended_at);
+/// Of those that are granted: a gate's note takes no slot.
+bool grants(const std::optional<Decision>& draft) { return draft && draft->after.holds_slot(); }
+
+/// Drops those that come too short a time after the lane's last start or end, as the tables say: an end that another
+/// node has written may not have come here yet. Told of each place what the tables say.
+std::map<std::size_t, LaneTimes> keep_pace(Tx& tx, Drafts& drafts, const subworkflows::Catalogue& catalogue) {
+    std::set<domain::Lane> paced;
+    for (const auto& draft : drafts)
+        if (const auto* type = grants(draft) ? catalogue.find(draft->after.lane) : nullptr; type && has_pace(*type))
+            paced.insert(draft->after.lane);
+    std::map<std::size_t, LaneTimes> dropped;
+    for (const auto& times : LaneTimesStore().lock(tx, paced)) {
+        const auto pace = pace_of(*catalogue.find(times.lane), times);
+        for (std::size_t i = 0; i < drafts.size(); ++i) {
+            if (!grants(drafts[i]) || drafts[i]->after.lane != times.lane) continue;
+            if (!pace.check({}, drafts[i]->after.attempt->granted_at)) continue;
+            drafts[i].reset();
+            dropped.emplace(i, times);
+        }
+    }
+    return dropped;
 }
 
-bool has_pace(const subworkflows::Catalogue& catalogue, const domain::Lane& lane) {
-    const auto* type = catalogue.find(lane);
-    return type && (type->execution_interval || type->cool_down);
+/// Drops those whose type's lock somebody else has, and says at each place which.
+std::map<std::size_t, schedules::LockName> take_locks(Tx& tx, Drafts& drafts,
+                                                      const subworkflows::Catalogue& catalogue) {
+    std::vector<schedules::TypeLock> locks;
+    std::map<ExecutionId, std::size_t> places;
+    for (std::size_t i = 0; i < drafts.size(); ++i) {
+        if (!grants(drafts[i])) continue;
+        const auto& row = drafts[i]->after;
+        const auto* type = catalogue.find(row.lane);
+        if (!type || type->lock.empty()) continue;
+        locks.push_back({{row.lane.organization_id, type->lock},
+                         row.id,
+                         row.attempt->id,
+                         "execution " + row.id.text() + " of " + row.lane.workflow_type});
+        places[row.id] = i;
+    }
+    std::map<std::size_t, schedules::LockName> dropped;
+    const auto without = schedules::LockStore().take(tx, locks);
+    for (auto& each : locks) {
+        if (!without.contains(each.execution)) continue;
+        const auto place = places.at(each.execution);
+        drafts[place].reset();
+        dropped.emplace(place, std::move(each.lock));
+    }
+    return dropped;
 }
 }
 
@@ -417,7 +456,7 @@ std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks, const
         const auto id = row.execution.id;
         rows.emplace(id, std::move(row));
     }
-    std::vector<std::optional<Decision>> drafts(picks.size());
+    Drafts drafts(picks.size());
     for (std::size_t i = 0; i < picks.size(); ++i) {
         const auto row = rows.find(picks[i].execution);
         if (row == rows.end()) continue;
@@ -432,37 +471,8 @@ std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks, const
         }
     }
     std::vector<Picked> picked(picks.size());
-    std::set<domain::Lane> paced;
-    for (std::size_t i = 0; i < picks.size(); ++i)
-        if (drafts[i] && picks[i].terms && has_pace(catalogue, drafts[i]->after.lane)) paced.insert(drafts[i]->after.lane);
-    for (auto& times : LaneTimesStore().lock(tx, paced)) {
-        const auto& type = *catalogue.find(times.lane);
-        for (std::size_t i = 0; i < picks.size(); ++i) {
-            if (!drafts[i] || !picks[i].terms || drafts[i]->after.lane != times.lane) continue;
-            if (!too_soon(type, times, drafts[i]->after.attempt->granted_at)) continue;
-            drafts[i].reset();
-            picked[i].too_soon = times;
-        }
-    }
-    std::vector<schedules::TypeLock> locks;
-    std::map<ExecutionId, std::size_t> asked;
-    for (std::size_t i = 0; i < picks.size(); ++i) {
-        if (!drafts[i] || !picks[i].terms) continue;
-        const auto& row = drafts[i]->after;
-        const auto* type = catalogue.find(row.lane);
-        if (!type || type->lock.empty()) continue;
-        locks.push_back({{row.lane.organization_id, type->lock},
-                         row.id,
-                         row.attempt->id,
-                         "execution " + row.id.text() + " of " + row.lane.workflow_type});
-        asked[row.id] = i;
-    }
-    for (const auto& id : schedules::LockStore().take(tx, locks)) {
-        const auto i = asked.at(id);
-        const auto& lane = drafts[i]->after.lane;
-        picked[i].locked = {lane.organization_id, catalogue.find(lane)->lock};
-        drafts[i].reset();
-    }
+    for (auto& [place, times] : keep_pace(tx, drafts, catalogue)) picked[place].too_soon = times;
+    for (auto& [place, lock] : take_locks(tx, drafts, catalogue)) picked[place].locked = lock;
     const auto broke = reserve_money(tx, drafts);
     std::vector<Decision> decisions;
     std::vector<LaneTimes> times;

@@ -1,6 +1,6 @@
 #include "orchestrator/run_forecast.h"
 
-#include "orchestrator/switched_off.h"
+#include "orchestrator/lane_limiters.h"
 #include "resource_manager/limiter.h"
 
 namespace impresario::orchestrator {
@@ -27,17 +27,10 @@ std::optional<Gate> RunForecast::stops(TimePoint at) {
 }
 
 std::optional<Gate> RunForecast::stopped_by_type(TimePoint at) const {
-    using resource_manager::Pause;
-    const auto& name = demand_.lane.workflow_type;
-    if (!type_) return Pause{name, std::string(kNotRegistered), "", std::nullopt}.check(demand_, at);
-    for (const auto& pause : pauses_)
-        if (pause.covers(*type_))
-            if (auto gate =
-                    Pause{pause.subject(), pause.reason, pause.by, pause.until, pause.condition}.check(demand_, at))
-                return gate;
-    if (!type_->enabled) return Pause{name, std::string(kSwitchedOff), "", std::nullopt}.check(demand_, at);
-    if (type_->run_windows) return subworkflows::shut(*type_->run_windows, name, at);
-    return std::nullopt;
+    for (const auto& pause : pauses_of(demand_.lane, type_, pauses_))
+        if (auto gate = pause.check(demand_, at)) return gate;
+    if (!type_ || !type_->run_windows) return std::nullopt;
+    return subworkflows::shut(*type_->run_windows, demand_.lane.workflow_type, at);
 }
 
 std::optional<Gate> RunForecast::stopped_by_provider(TimePoint at) const {
