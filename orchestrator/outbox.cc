@@ -66,12 +66,10 @@ webhooks::SignedPost post_of(const std::shared_ptr<const Subscriber>& subscriber
 }
 
 Outbox::Outbox(Node& node, Hub& hub, OutboxSettings settings)
-    : node_(node),
-      hub_(hub),
+    : LeaderLoop(node, hub, "subscribers have to wait"),
       settings_(settings),
       subscribers_(node.keys()),
       tail_(node.executor(), node.database(), {}),
-      wakeup_(node.executor()),
       database_(node.executor(), kMostAtOnce) {
     tail_.on_event = [this](const NumberedEvent& event) { hear(event); };
     tail_.on_moved = [this] { heard(); };
@@ -96,9 +94,8 @@ void Outbox::spawn(Task<void> task, const char* what) {
 }
 
 Task<void> Outbox::stop(steady_clock::duration longest) {
-    stopped_ = true;
+    LeaderLoop::stop();
     tail_.stop();
-    wakeup_.signal();
     for (const auto& [id, line] : lines_) line->wakeup.signal();
     const auto sends = [](const LinePtr& line) { return line->hands > 0; };
     const auto under_way = [&] {
@@ -138,33 +135,17 @@ void Outbox::close_all() {
     node_.probe().show_outbox({});
 }
 
-Task<void> Outbox::run() {
-    while (!stopped_) {
-        if (!hub_.leads()) {
-            if (epoch_) close_all();
-            epoch_.reset();
-            loaded_ = false;
-            co_await wakeup_.wait(seconds{1});
-            continue;
-        }
-        std::string trouble;
-        try {
-            if (epoch_ != hub_.epoch()) co_await begin_to_lead();
-            if (!loaded_ || steady_clock::now() - loaded_at_ > kReload) co_await load();
-            co_await housekeeping();
-            troubled_ = false;
-        } catch (const std::exception& e) {
-            trouble = e.what();
-        }
-        if (!trouble.empty()) {
-            loaded_ = false;
-            if (!std::exchange(troubled_, true))
-                log::warn("subscribers have to wait", {{"error", trouble}, {"next", "trying again"}});
-            co_await platform::pause_for(kTroublePause);
-            continue;
-        }
-        if (loaded_) co_await wakeup_.wait(seconds{1});
-    }
+void Outbox::stand_down() {
+    if (epoch_) close_all();
+    epoch_.reset();
+    forget();
+}
+
+Task<steady_clock::duration> Outbox::turn() {
+    if (epoch_ != hub_.epoch()) co_await begin_to_lead();
+    if (!loaded_ || steady_clock::now() - loaded_at_ > kReload) co_await load();
+    co_await housekeeping();
+    co_return loaded_ ? seconds{1} : seconds{0};
 }
 
 /// What the one before had in flight may have arrived, or not: it is sent again.

@@ -11,8 +11,7 @@
 #include "journal/event_tail.h"
 #include "journal/outbox_store.h"
 #include "journal/subscriber_store.h"
-#include "orchestrator/hub.h"
-#include "orchestrator/node.h"
+#include "orchestrator/leader_loop.h"
 #include "platform/semaphore.h"
 #include "webhooks/signed_post.h"
 
@@ -28,18 +27,16 @@ webhooks::SignedPost post_of(const std::shared_ptr<const journal::Subscriber>& s
                              const journal::NumberedEvent& event);
 
 /// One per process. Network thread only.
-class Outbox {
+class Outbox final : public LeaderLoop {
   public:
     Outbox(Node& node, Hub& hub, OutboxSettings settings);
 
-    /// Survives everything but stop().
-    platform::Task<void> run();
     /// Takes nothing up any more, and waits up to that long for requests under way.
     platform::Task<void> stop(std::chrono::steady_clock::duration longest);
     /// Subscribers may have changed: they are read again.
     void reload() {
         loaded_ = false;
-        wakeup_.signal();
+        wake();
     }
     /// Feeds itself from the journal until stop().
     platform::Task<void> run_tail() { return tail_.run(); }
@@ -80,8 +77,11 @@ class Outbox {
 
     bool busy(const Line& line) const { return line.hands > 0 || line.claiming; }
     bool leading(const Line& line) const {
-        return line.open && !stopped_ && hub_.leads() && hub_.epoch() == line.epoch;
+        return line.open && goes_on() && hub_.epoch() == line.epoch;
     }
+    platform::Task<std::chrono::steady_clock::duration> turn() override;
+    void forget() override { loaded_ = false; }
+    void stand_down() override;
     platform::Task<void> load();
     platform::Task<void> begin_to_lead();
     platform::Task<void> housekeeping();
@@ -109,12 +109,9 @@ class Outbox {
     void hear(const journal::NumberedEvent& event);
     void heard();
 
-    Node& node_;
-    Hub& hub_;
     OutboxSettings settings_;
     journal::SubscriberStore subscribers_;
     journal::EventTail tail_;
-    platform::Wakeup wakeup_;
     std::map<journal::SubscriberId, LinePtr> lines_;
     /// Those that are told no more, as long as something of theirs is under way: nobody tells it beside them.
     std::vector<LinePtr> closing_;
@@ -126,8 +123,6 @@ class Outbox {
     std::chrono::steady_clock::time_point moved_at_{};
     std::chrono::steady_clock::time_point forgot_at_{};
     bool loaded_ = false;
-    bool troubled_ = false;
-    bool stopped_ = false;
 };
 
 }

@@ -22,7 +22,6 @@ namespace {
 constexpr std::chrono::seconds kReload{10};
 /// How often is looked whether what one waits for has ended.
 constexpr milliseconds kLookForEnd{250};
-constexpr milliseconds kTroublePause{500};
 /// Due times of one transaction.
 constexpr std::size_t kMostAtOnce = 100;
 /// After it could not be written.
@@ -51,37 +50,12 @@ std::string request_of(const Schedule& schedule, TimePoint due) {
 }
 
 ScheduleRunner::ScheduleRunner(Node& node, Hub& hub, MakeExecution make)
-    : node_(node), hub_(hub), make_(std::move(make)), wakeup_(node.executor()) {}
+    : LeaderLoop(node, hub, "schedules have to wait"), make_(std::move(make)) {}
 
-void ScheduleRunner::stop() {
-    stopped_ = true;
-    wakeup_.signal();
-}
-
-Task<void> ScheduleRunner::run() {
-    while (!stopped_) {
-        if (!hub_.leads()) {
-            loaded_ = false;
-            co_await wakeup_.wait(std::chrono::seconds{1});
-            continue;
-        }
-        std::string trouble;
-        try {
-            if (!loaded_ || steady_clock::now() - loaded_at_ > kReload) co_await load();
-            co_await start_due();
-            troubled_ = false;
-        } catch (const std::exception& e) {
-            trouble = e.what();
-        }
-        if (!trouble.empty()) {
-            loaded_ = false;
-            if (!std::exchange(troubled_, true))
-                log::warn("schedules have to wait", {{"error", trouble}, {"next", "trying again"}});
-            co_await platform::pause_for(kTroublePause);
-            continue;
-        }
-        if (loaded_) co_await wakeup_.wait(idle_for());
-    }
+Task<steady_clock::duration> ScheduleRunner::turn() {
+    if (!loaded_ || steady_clock::now() - loaded_at_ > kReload) co_await load();
+    co_await start_due();
+    co_return loaded_ ? idle_for() : steady_clock::duration{0};
 }
 
 Task<void> ScheduleRunner::load() {
@@ -115,7 +89,7 @@ Task<void> ScheduleRunner::start_due() {
             due.push_back(schedule);
     }
     for (auto& schedule : due) {
-        if (stopped_ || !hub_.leads()) co_return;
+        if (!goes_on()) co_return;
         const auto id = schedule.id;
         const auto name = schedule.name;
         std::string fault;

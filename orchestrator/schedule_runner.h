@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "domain/definition_fault.h"
-#include "orchestrator/hub.h"
-#include "orchestrator/node.h"
+#include "orchestrator/leader_loop.h"
 #include "priority_queue/queue_store.h"
 #include "schedules/schedule_store.h"
 
@@ -28,20 +27,19 @@ using MakeExecution = std::function<MadeExecution(const std::string& organizatio
 std::string request_of(const schedules::Schedule& schedule, domain::TimePoint due);
 
 /// One per process. Network thread only.
-class ScheduleRunner {
+class ScheduleRunner final : public LeaderLoop {
   public:
     ScheduleRunner(Node& node, Hub& hub, MakeExecution make);
 
-    /// Survives everything but stop().
-    platform::Task<void> run();
-    void stop();
     /// Schedules may have changed: they are read again.
     void reload() {
         loaded_ = false;
-        wakeup_.signal();
+        wake();
     }
 
   private:
+    platform::Task<std::chrono::steady_clock::duration> turn() override;
+    void forget() override { loaded_ = false; }
     platform::Task<void> load();
     platform::Task<void> start_due();
     struct Planned {
@@ -53,10 +51,7 @@ class ScheduleRunner {
     platform::Task<void> advance(schedules::Schedule schedule);
     std::chrono::steady_clock::duration idle_for() const;
 
-    Node& node_;
-    Hub& hub_;
     MakeExecution make_;
-    platform::Wakeup wakeup_;
     std::map<schedules::ScheduleId, schedules::Schedule> schedules_;
     /// Of which a due time waits for what runs.
     std::set<schedules::ScheduleId> waiting_;
@@ -64,8 +59,6 @@ class ScheduleRunner {
     std::map<schedules::ScheduleId, domain::TimePoint> put_off_;
     std::chrono::steady_clock::time_point loaded_at_{};
     bool loaded_ = false;
-    bool troubled_ = false;
-    bool stopped_ = false;
 };
 
 }
