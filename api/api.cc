@@ -94,6 +94,11 @@ void Api::add_routes() {
     route("POST", "/v1/locks/{name}/release", Role::submitter, &Api::release_lock);
     route("POST", "/v1/locks/{name}/break", Role::operator_, &Api::break_lock);
 
+    route("GET", "/v1/timers", Role::viewer, &Api::list_timers);
+    route("GET", "/v1/timers/{name}", Role::viewer, &Api::get_timer);
+    route("PUT", "/v1/timers/{name}", Role::submitter, &Api::put_timer);
+    route("DELETE", "/v1/timers/{name}", Role::submitter, &Api::cancel_timer);
+
     route("GET", "/v1/subscribers", Role::viewer, &Api::list_subscribers);
     route("GET", "/v1/subscribers/{name}", Role::viewer, &Api::get_subscriber);
     route("PUT", "/v1/subscribers/{name}", Role::admin, &Api::put_subscriber);

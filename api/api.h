@@ -119,6 +119,12 @@ class Api {
     Task<Response> release_lock(Call call);
     Task<Response> break_lock(Call call);
 
+    // routes_timers.cc
+    Task<Response> list_timers(Call call);
+    Task<Response> get_timer(Call call);
+    Task<Response> put_timer(Call call);
+    Task<Response> cancel_timer(Call call);
+
     // routes_schedules.cc
     Task<std::optional<schedules::Schedule>> find_schedule(const Call& call);
     Task<Response> list_schedules(Call call);

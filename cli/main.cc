@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
     add_fairness(commands);
     add_providers(commands);
     add_locks(commands);
+    add_timers(commands);
     add_fsck(commands);
     add_tail(commands);
     add_schedules(commands);

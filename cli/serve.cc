@@ -10,6 +10,7 @@
 #include "orchestrator/outbox.h"
 #include "orchestrator/retention.h"
 #include "orchestrator/schedule_runner.h"
+#include "orchestrator/timer_runner.h"
 #include "orchestrator/tracer.h"
 #include "platform/listener.h"
 #include "platform/open_files.h"
@@ -83,6 +84,7 @@ class HubProcess {
                      [this](const std::string& organization_id, const std::string& request) {
                          return api_.make_execution(organization_id, request);
                      }),
+          timers_(node_, hub_),
           outbox_(node_, hub_, config_.outbox),
           retention_(node_, hub_, config_.retention),
           server_(
@@ -232,6 +234,7 @@ class HubProcess {
             schedules_.reload();
             outbox_.reload();
         };
+        node_.on_timers = [this] { timers_.look(); };
         node_.on_outdated = [this](int min_hub) {
             log::error(kOutdated, {{"next", upgrade(min_hub)}});
             begin_to_drain(Exit::outdated);
@@ -256,6 +259,7 @@ class HubProcess {
                        [this](const std::exception_ptr& failure) { ended(failure, "streams"); });
         asio::co_spawn(io_, schedules_.run(),
                        [this](const std::exception_ptr& failure) { ended(failure, "schedules"); });
+        asio::co_spawn(io_, timers_.run(), [this](const std::exception_ptr& failure) { ended(failure, "timers"); });
         if (node_.tracer())
             asio::co_spawn(io_, tracer_.run(), [this](const std::exception_ptr& failure) { ended(failure, "tracer"); });
         asio::co_spawn(io_, outbox_.run(), [this](const std::exception_ptr& failure) { ended(failure, "outbox"); });
@@ -286,6 +290,7 @@ class HubProcess {
     Task<void> drain() {
         log::info("draining", {{"deliveries", node_.deliveries_under_way()}});
         schedules_.stop();
+        timers_.stop();
         retention_.stop();
         co_await outbox_.stop(kOutboxDrain);
         co_await hub_.stop();
@@ -317,6 +322,7 @@ class HubProcess {
     orchestrator::Hub hub_;
     api::Api api_;
     orchestrator::ScheduleRunner schedules_;
+    orchestrator::TimerRunner timers_;
     orchestrator::Outbox outbox_;
     orchestrator::Retention retention_;
     platform::HttpServer server_;

@@ -38,7 +38,7 @@ inline constexpr std::string_view updated = "execution.updated";
 inline constexpr std::string_view refused = "execution.refused";
 }
 
-/// The vocabulary of a lane's, a budget's, a subscriber's and a node's stream.
+/// The vocabulary of a lane's, a budget's, a subscriber's, a timer's and a node's stream.
 namespace event {
 /// A workflow type was registered, changed, deleted: told by the tables themselves (migration 36).
 inline constexpr std::string_view lane_registered = "lane.registered";
@@ -78,6 +78,10 @@ inline constexpr std::string_view subscriber_failing = "subscriber.failing";
 inline constexpr std::string_view subscriber_recovered = "subscriber.recovered";
 inline constexpr std::string_view subscriber_disabled = "subscriber.disabled";
 inline constexpr std::string_view subscriber_enabled = "subscriber.enabled";
+/// Of a timer, told by its table (migration 37): it is set or moved; it has come due; it waits no more.
+inline constexpr std::string_view timer_set = "timer.set";
+inline constexpr std::string_view timer_due = "timer.due";
+inline constexpr std::string_view timer_cancelled = "timer.cancelled";
 inline constexpr std::string_view node_leads = "node.leads";
 /// The database or its own memory is short, and less starts at once; it is not any more.
 inline constexpr std::string_view node_pressed = "node.pressed";
@@ -90,7 +94,7 @@ inline constexpr std::string_view node_promise_broken = "node.promise_broken";
 
 /// One line of a stream. `seq` is the number within the stream, from 1, without gaps (P8).
 struct Event {
-    /// "execution", "lane", "budget", "provider", "subscriber", "node": which kind of thing the stream belongs to.
+    /// "execution", "lane", "budget", "provider", "subscriber", "timer", "node": which kind of thing the stream belongs to.
     std::string_view kind = "execution";
     std::array<std::uint8_t, 16> stream{};
     int seq = 0;

@@ -30,7 +30,7 @@ class RetentionStore {
         std::optional<std::int64_t> until;
     };
     /// Of the next page after a number: events of anything but executions that are older than that and have been told.
-    /// The last of each stream stays.
+    /// The last of each stream stays, as long as there is what it belongs to where that can go (a timer).
     OldEvents old_events(platform::Tx& tx, std::int64_t after, domain::Duration age, std::int64_t told) const;
     std::int64_t forget_events(platform::Tx& tx, const std::vector<std::int64_t>& numbers) const;
     void note_pass(platform::Tx& tx, double seconds) const;

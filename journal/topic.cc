@@ -21,6 +21,7 @@ const std::vector<Topic>& topics() {
         {"budgets", "budget", {}},
         {"nodes", "node", {}},
         {"subscribers", "subscriber", {}},
+        {"timers", "timer", {}},
         // What somebody may want to look at.
         {"notifications",
          "",

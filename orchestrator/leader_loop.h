@@ -18,7 +18,8 @@ class LeaderLoop {
     LeaderLoop(Node& node, Hub& hub, const char* in_trouble);
     ~LeaderLoop() = default;
 
-    /// Works once. Returns how long there is nothing to do, unless somebody wakes it. What it throws is tried again soon.
+    /// Works once. Returns how long there is nothing to do, unless somebody wakes it. What it throws is tried again
+    /// soon.
     virtual platform::Task<std::chrono::steady_clock::duration> turn() = 0;
     /// A turn has failed: what it knows is to be read again.
     virtual void forget() = 0;

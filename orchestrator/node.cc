@@ -235,6 +235,11 @@ void Node::seen(const Execution& row) {
     if (leads && !leads()) notify_others("execution");
 }
 
+void Node::timers_set() {
+    timers_hint();
+    if (leads && !leads()) notify_others("timers");
+}
+
 void Node::committed(const std::vector<const Reply*>& replies) {
     for (const auto* each : replies) {
         const Reply& reply = *each;
@@ -366,7 +371,7 @@ Task<void> Node::deliver_one(priority_queue::ClaimableExecution granted) {
         trigger.callback_url = settings_.public_url + "/v1/callbacks/" + row.id.text();
         trigger.callback_token = webhooks::callback_token(parts_.keys, row.id, attempt.id);
         trigger.attempt = attempt.number;
-        for (auto& [name, value] : trace_headers(row.id, attempt.id, granted.trace_context))
+        for (auto& [name, value] : trace_headers(row.id, platform::span_of(attempt.id), granted.trace_context))
             (name == "traceparent" ? trigger.traceparent : trigger.tracestate) = std::move(value);
         if (const auto* type = catalogue_->find(row.lane)) {
             trigger.reserved = reserved_json(row, *type);
@@ -474,14 +479,15 @@ bool Node::ask_status(ExecutionId execution, domain::AttemptId attempt, const do
     return true;
 }
 
-platform::Headers Node::trace_headers(const ExecutionId& execution, const domain::AttemptId& attempt,
+platform::Headers Node::trace_headers(const ExecutionId& execution, const platform::SpanId& parent,
                                       std::string_view trace_context) const {
     const auto came_with = platform::stored_trace_context(trace_context);
-    const bool sampled = parts_.tracer ? parts_.tracer->samples(execution, came_with) : !came_with || came_with->sampled;
+    const bool sampled =
+        parts_.tracer ? parts_.tracer->samples(execution, came_with) : !came_with || came_with->sampled;
     platform::Headers headers;
-    headers.emplace_back("traceparent",
-                         platform::traceparent(came_with ? came_with->trace : platform::trace_of(execution),
-                                               platform::span_of(attempt), sampled));
+    headers.emplace_back(
+        "traceparent",
+        platform::traceparent(came_with ? came_with->trace : platform::trace_of(execution), parent, sampled));
     if (came_with && !came_with->state.empty()) headers.emplace_back("tracestate", came_with->state);
     return headers;
 }
@@ -497,7 +503,7 @@ Task<platform::Headers> Node::find_trace_headers(ExecutionId execution, domain::
         // Then it goes without: the request matters more.
         co_return platform::Headers{};
     }
-    co_return trace_headers(execution, attempt, trace_context);
+    co_return trace_headers(execution, platform::span_of(attempt), trace_context);
 }
 
 /// A callback in the answer is taken as one; `running` keeps the deadline away; anything else says that nothing runs

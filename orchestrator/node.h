@@ -89,6 +89,9 @@ class Node {
     const platform::asio::any_io_executor& executor() const { return parts_.executor; }
     platform::Dice& dice() { return parts_.dice; }
     platform::HttpClient& client() { return parts_.client; }
+    /// Of a request about an execution, below that span; `trace_context`: what it came with, as it is stored.
+    platform::Headers trace_headers(const domain::ExecutionId& execution, const platform::SpanId& parent,
+                                    std::string_view trace_context) const;
 
     /// Does what the command says and resumes after the commit. Where another transaction holds the execution it is
     /// tried for a few seconds; then the reply says `held`. Throws DatabaseUnavailable, DatabaseInDoubt.
@@ -151,6 +154,11 @@ class Node {
     void grants_hint() { grants_wakeup_.signal(); }
     void catalogue_hint() { catalogue_wakeup_.signal(); }
     void heartbeat_hint() { heartbeat_wakeup_.signal(); }
+    void timers_hint() {
+        if (on_timers) on_timers();
+    }
+    /// This node has set or moved a timer: whoever leads may have to wake earlier.
+    void timers_set();
     /// Other nodes are told that there is something in the tables: one NOTIFY for all that happens within 10 ms.
     void notify_others(const std::string& what);
 
@@ -166,6 +174,8 @@ class Node {
     std::function<void()> on_catalogue;
     /// The catalogue's version has grown: API keys may have changed with it.
     std::function<void()> on_keys;
+    /// Timers may have been set or moved.
+    std::function<void()> on_timers;
     /// The schema has gone beyond this hub, which is too old for it now (protocol R23): told once.
     std::function<void(int min_hub)> on_outdated;
     std::function<void()> on_in_doubt;
@@ -198,10 +208,7 @@ class Node {
     platform::Task<bool> insist(domain::ExecutionId execution, Happening happening);
     platform::Task<void> give_back_unsent();
     platform::Task<void> tell_peer(PeerCancelled peer);
-    /// As the headers of a request to a peer about this attempt.
-    platform::Headers trace_headers(const domain::ExecutionId& execution, const domain::AttemptId& attempt,
-                                    std::string_view trace_context) const;
-    /// The same where it is not at hand what the execution came with.
+    /// trace_headers of an attempt, where it is not at hand what the execution came with.
     platform::Task<platform::Headers> find_trace_headers(domain::ExecutionId execution, domain::AttemptId attempt);
     platform::Task<void> ask_status_of(domain::ExecutionId execution, domain::AttemptId attempt, std::string address,
                                        std::shared_ptr<const webhooks::Target> where);

@@ -7,6 +7,7 @@
 #include "orchestrator/subscriber_events.h"
 #include "platform/json_writer.h"
 #include "platform/log.h"
+#include "priority_queue/queue_store.h"
 
 namespace impresario::orchestrator {
 
@@ -49,9 +50,18 @@ constexpr int kLargestPage = 10000;
 constexpr std::size_t kMostLookedAt = 10;
 /// What has become of a batch is written down at least this often.
 constexpr seconds kRecord{1};
+constexpr std::string_view kExecution = "execution";
+
+std::vector<domain::ExecutionId> executions_of(const std::vector<Message>& messages) {
+    std::set<domain::ExecutionId> ids;
+    for (const auto& message : messages)
+        if (message.event.kind == kExecution) ids.insert(domain::ExecutionId{message.event.stream});
+    return {ids.begin(), ids.end()};
+}
 }
 
-webhooks::SignedPost post_of(const std::shared_ptr<const Subscriber>& subscriber, const NumberedEvent& event) {
+webhooks::SignedPost post_of(const std::shared_ptr<const Subscriber>& subscriber, const NumberedEvent& event,
+                             platform::Headers trace) {
     platform::JsonWriter body;
     body.open();
     body.field("type", event.type).field("timestamp", event.at).raw("data", journal::event_json(event));
@@ -60,6 +70,7 @@ webhooks::SignedPost post_of(const std::shared_ptr<const Subscriber>& subscriber
     post.url = subscriber->url;
     post.secrets = std::shared_ptr<const platform::PeerSecrets>(subscriber, &subscriber->secrets);
     post.id = journal::event_key(event);
+    post.headers = std::move(trace);
     post.body = std::move(body).text();
     post.deadline = std::chrono::duration_cast<milliseconds>(subscriber->timeout);
     return post;
@@ -295,13 +306,18 @@ Task<void> Outbox::take_up(LinePtr line) {
     request.new_first = failing && line->turn % 4 < 2;
     line->disturbed = false;
     journal::Claim claim;
+    Batch batch;
     std::exception_ptr trouble;
     try {
         auto claiming = node_.database().transact([this, epoch = line->epoch, subscriber, request](Tx& tx) {
             SchedulerStore().fence(tx, epoch, node_.id());
-            return OutboxStore().claim(tx, *subscriber, request);
+            auto claimed = OutboxStore().claim(tx, *subscriber, request);
+            const auto executions = executions_of(claimed.messages);
+            std::map<domain::ExecutionId, std::string> traces;
+            if (!executions.empty()) traces = priority_queue::QueueStore().trace_contexts(tx, executions);
+            return std::pair(std::move(claimed), std::move(traces));
         });
-        claim = co_await std::move(claiming);
+        std::tie(claim, batch.traces) = co_await std::move(claiming);
     } catch (const std::exception&) {
         trouble = std::current_exception();
     }
@@ -335,7 +351,8 @@ Task<void> Outbox::take_up(LinePtr line) {
     line->page = found_enough ? least : line->page * 4;
     if (claim.messages.empty()) co_return;
     ++line->hands;
-    spawn(deliver(line, std::move(claim.messages)), "tell a subscriber of a batch");
+    batch.messages = std::move(claim.messages);
+    spawn(deliver(line, std::move(batch)), "tell a subscriber of a batch");
 }
 
 /// Nothing of its is under way here: what the table calls so was committed in doubt.
@@ -413,10 +430,10 @@ MessageResult Outbox::settle(Line& line, const Message& message, const webhooks:
     return result;
 }
 
-Task<void> Outbox::deliver(LinePtr line, std::vector<Message> messages) {
+Task<void> Outbox::deliver(LinePtr line, Batch batch) {
     std::string trouble;
     try {
-        co_await deliver_batch(line, messages);
+        co_await deliver_batch(line, batch);
     } catch (const std::exception& e) {
         trouble = e.what();
     }
@@ -430,8 +447,18 @@ Task<void> Outbox::deliver(LinePtr line, std::vector<Message> messages) {
     line->wakeup.signal();
 }
 
+/// What is told of an execution belongs to its trace, below the span of its first opening.
+platform::Headers Outbox::trace_headers(const Batch& batch, const NumberedEvent& event) const {
+    if (event.kind != kExecution) return {};
+    const domain::ExecutionId execution{event.stream};
+    const auto found = batch.traces.find(execution);
+    return node_.trace_headers(execution, platform::span_of(execution, 1),
+                               found == batch.traces.end() ? "" : std::string_view(found->second));
+}
+
 /// One after the other. Where the subscriber is held meanwhile, the rest waits for its turn.
-Task<void> Outbox::deliver_batch(LinePtr line, const std::vector<Message>& messages) {
+Task<void> Outbox::deliver_batch(LinePtr line, const Batch& batch) {
+    const auto& messages = batch.messages;
     Report report;
     auto recorded = steady_clock::now();
     bool held = false;
@@ -442,7 +469,8 @@ Task<void> Outbox::deliver_batch(LinePtr line, const std::vector<Message>& messa
             report.results.push_back({message.event.number, MessageState::pending, message.tries, {}, {}, {}});
             continue;
         }
-        auto posting = webhooks::post_signed(node_.client(), node_.clock(), post_of(line->subscriber, message.event));
+        auto post = post_of(line->subscriber, message.event, trace_headers(batch, message.event));
+        auto posting = webhooks::post_signed(node_.client(), node_.clock(), std::move(post));
         const auto posted = co_await std::move(posting);
         auto result = settle(*line, message, posted, report);
         // In order, what comes after it has to wait for it.

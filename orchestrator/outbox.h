@@ -24,7 +24,7 @@ struct OutboxSettings {
 
 /// The request that tells of an event: Standard Webhooks, with the event under `data`.
 webhooks::SignedPost post_of(const std::shared_ptr<const journal::Subscriber>& subscriber,
-                             const journal::NumberedEvent& event);
+                             const journal::NumberedEvent& event, platform::Headers trace = {});
 
 /// One per process. Network thread only.
 class Outbox final : public LeaderLoop {
@@ -76,9 +76,7 @@ class Outbox final : public LeaderLoop {
     using LinePtr = std::shared_ptr<Line>;
 
     bool busy(const Line& line) const { return line.hands > 0 || line.claiming; }
-    bool leading(const Line& line) const {
-        return line.open && goes_on() && hub_.epoch() == line.epoch;
-    }
+    bool leading(const Line& line) const { return line.open && goes_on() && hub_.epoch() == line.epoch; }
     platform::Task<std::chrono::steady_clock::duration> turn() override;
     void forget() override { loaded_ = false; }
     void stand_down() override;
@@ -93,8 +91,15 @@ class Outbox final : public LeaderLoop {
     platform::Task<void> take_up(LinePtr line);
     platform::Task<void> take_back(LinePtr line);
     std::chrono::steady_clock::duration idle_for(const Line& line) const;
-    platform::Task<void> deliver(LinePtr line, std::vector<journal::Message> messages);
-    platform::Task<void> deliver_batch(LinePtr line, const std::vector<journal::Message>& messages);
+    /// What was taken up at once.
+    struct Batch {
+        std::vector<journal::Message> messages;
+        /// What their executions came with, of those that came with a trace.
+        std::map<domain::ExecutionId, std::string> traces;
+    };
+    platform::Task<void> deliver(LinePtr line, Batch batch);
+    platform::Task<void> deliver_batch(LinePtr line, const Batch& batch);
+    platform::Headers trace_headers(const Batch& batch, const journal::NumberedEvent& event) const;
     /// What has happened to a batch since it was last written down.
     struct Report {
         std::vector<journal::MessageResult> results;

@@ -217,6 +217,10 @@ struct Probe::Families {
                     .Name("impresario_trace_spans_total")
                     .Help("Spans by what became of them: told to the collector, rejected by it, dropped.")
                     .Register(r)),
+          timer_delay(BuildHistogram()
+                          .Name("impresario_timer_delay_seconds")
+                          .Help("From when a timer was due to when its stream said so.")
+                          .Register(r)),
           outbox_deliveries(BuildCounter()
                                 .Name("impresario_outbox_deliveries_total")
                                 .Help("Requests that tell subscribers of events by what became of them.")
@@ -277,6 +281,7 @@ struct Probe::Families {
     Family<Counter>& removed;
     Family<Gauge>& stalled;
     Family<Counter>& spans;
+    Family<Histogram>& timer_delay;
     Family<Counter>& outbox_deliveries;
     Family<Gauge>& outbox_lag;
     Family<Gauge>& outbox_failing;
@@ -320,6 +325,7 @@ void Probe::dropped(std::string_view reason, std::size_t count) {
     families_->dropped.Add({{"reason", std::string(reason)}}).Increment(static_cast<double>(count));
 }
 void Probe::turned_away(std::size_t count) { families_->turned_away.Add({}).Increment(static_cast<double>(count)); }
+void Probe::timer_due(domain::Duration late) { families_->timer_delay.Add({}, kFast).Observe(seconds(late)); }
 void Probe::fenced() { families_->fenced.Add({}).Increment(); }
 void Probe::illegal_move() { families_->illegal.Add({}).Increment(); }
 void Probe::feed_events(std::size_t count) { families_->feed.Add({}).Increment(static_cast<double>(count)); }

@@ -66,6 +66,8 @@ class Probe {
     void show_stalled(const std::map<std::string_view, std::int64_t>& causes);
     /// told, rejected by the collector, or dropped.
     void spans(std::string_view outcome, std::size_t count);
+    /// A timer has come due, so much later than it was to.
+    void timer_due(domain::Duration late);
     void show_batch(int batch);
     void show_database(int busy, int waiting, int connections, bool reachable);
 

@@ -4,6 +4,7 @@
 
 #include "platform/log.h"
 #include "resource_manager/usage_store.h"
+#include "schedules/timer_store.h"
 #include "webhooks/attempt_store.h"
 
 namespace impresario::orchestrator {
@@ -102,7 +103,10 @@ Task<void> Retention::pass() {
                 failure = std::current_exception();
             }
         }
-    if (settings_.policy.events) co_await pass_events();
+    if (settings_.policy.events) {
+        co_await pass_timers();
+        co_await pass_events();
+    }
     if (failure) std::rethrow_exception(failure);
     if (!goes_on()) co_return;
     const auto took = std::chrono::duration<double>(steady_clock::now() - begun).count();
@@ -206,6 +210,20 @@ Task<void> Retention::remove(const std::string& organization_id, const std::vect
     const auto [executions, events] = co_await std::move(removing);
     node_.probe().removed(static_cast<std::size_t>(executions), static_cast<std::size_t>(events));
     co_await rest(steady_clock::now() - begun);
+}
+
+/// As long as their events are kept they can be read by name.
+Task<void> Retention::pass_timers() {
+    while (goes_on()) {
+        const auto begun = steady_clock::now();
+        auto forgetting = node_.database().transact([this, epoch = epoch_, age = *settings_.policy.events](Tx& tx) {
+            SchedulerStore().fence(tx, epoch, node_.id());
+            return schedules::TimerStore().forget(tx, age);
+        });
+        const auto gone = co_await std::move(forgetting);
+        if (gone == 0) co_return;
+        co_await rest(steady_clock::now() - begun);
+    }
 }
 
 Task<void> Retention::pass_events() {

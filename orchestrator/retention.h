@@ -52,6 +52,7 @@ class Retention {
     platform::Task<void> remove_all(const std::string& organization_id, const std::vector<domain::ExecutionId>& firsts);
     platform::Task<void> remove(const std::string& organization_id, const std::vector<domain::ExecutionId>& firsts);
     platform::Task<void> pass_events();
+    platform::Task<void> pass_timers();
     platform::Task<void> rest(std::chrono::steady_clock::duration took);
 
     Node& node_;

@@ -1,4 +1,4 @@
--- P8. The same for the streams of lanes, budgets, providers, nodes and subscribers, as long as the row is there that counts
+-- P8. The same for the streams of lanes, budgets, providers, nodes, subscribers and timers, as long as the row is there that counts
 -- them. Where events have gone after their time, what is left of a stream is its end.
 -- plan: for its parameters
 with counted as (
@@ -10,6 +10,8 @@ with counted as (
     union all
     select s.organization_id, null, 'subscriber ' || s.name, subscriber_id, t.last_seq
     from subscribers s join subscriber_states t using (subscriber_id) where s.deleted_at is null
+    union all
+    select organization_id, null, 'timer ' || name, timer_id, last_seq from timers
     union all
     select null, null, 'node ' || name || ' ' || node, node, last_seq from nodes
 ), streams as (

@@ -192,6 +192,11 @@ void tour(Hubs& hubs, const Peer& peer) {
     hubs.ask("POST", "/v1/schedules/daily/backfill",
              {{"from", "2026-01-01T00:00:00Z"}, {"to", "2026-01-03T00:00:00Z"}});
     hubs.ask("GET", "/v1/schedules");
+    hubs.ask("PUT", "/v1/timers/soon", {{"in_seconds", 1}});
+    hubs.ask("PUT", "/v1/timers/late", {{"in_seconds", 3600}, {"payload", {{"n", 1}}}});
+    hubs.ask("GET", "/v1/timers/late");
+    hubs.ask("DELETE", "/v1/timers/late");
+    for (const auto* state : {"waiting", "cancelled"}) hubs.ask("GET", std::string("/v1/timers?state=") + state);
 
     // Of two one is shed once there is room for one; then it is asked for anew.
     type("bounded", {{"enabled", false}, {"queue_soft_limit", 2}, {"queue_hard_limit", 2}});

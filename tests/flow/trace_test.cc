@@ -54,6 +54,29 @@ TEST(Trace, TheContextGoesOnToTheSubWorkflowAndItsChildren) {
     EXPECT_EQ(peer.asked()[3].headers.at("traceparent").substr(52), "-00");
 }
 
+TEST(Trace, WhatSubscribersAreToldOfAnExecutionGoesWithItsTrace) {
+    Peer peer([](const Asked&) { return done(); });
+    Peer subscriber([](const Asked&) { return Behaviour{200, "{}"}; });
+    const HubFixture hub;
+    hub.register_type("t", peer.url());
+    ASSERT_EQ(
+        hub.api("PUT", "/v1/subscribers/all", {{"url", subscriber.url()}, {"types", {"execution.completed"}}}).status,
+        201);
+    enqueue(hub, "t", "00-" + kTrace + "-" + kSpan + "-01", "vendor=1");
+    ASSERT_TRUE(subscriber.wait_for(1));
+    const auto told = subscriber.asked()[0];
+    EXPECT_EQ(told.headers.at("traceparent").substr(0, 36), "00-" + kTrace + "-");
+    EXPECT_NE(told.headers.at("traceparent").substr(36, 16), kSpan);
+    EXPECT_EQ(told.headers.at("traceparent").substr(52), "-01");
+    EXPECT_EQ(told.headers.at("tracestate"), "vendor=1");
+
+    const auto own = hub.enqueue("t");
+    ASSERT_TRUE(subscriber.wait_for(2));
+    auto trace = own;
+    std::erase(trace, '-');
+    EXPECT_EQ(subscriber.asked()[1].headers.at("traceparent").substr(3, 32), trace);
+}
+
 /// Takes spans.
 class Collector {
   public:

@@ -1,0 +1,1 @@
+select @timer_columns@ from end_timer($1, $2, $3, $4)

@@ -1,0 +1,1 @@
+select min(due_at) from timers where state = 'waiting'

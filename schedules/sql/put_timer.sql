@@ -1,0 +1,1 @@
+select @timer_columns@ from put_timer($1, $2, $3, $4, $5, $6)
