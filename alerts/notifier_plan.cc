@@ -44,6 +44,19 @@ bool same(const Notification& notification, const Wish& wish) {
            notification.resolved == listed(wish.resolved);
 }
 
+bool knows_nothing(const Told& told) { return told.firing.empty() && told.perhaps.empty() && !told.delivery; }
+
+bool all_know_nothing(const Group& group) {
+    return std::all_of(group.told.begin(), group.told.end(),
+                       [](const auto& each) { return knows_nothing(each.second); });
+}
+
+/// It may have been taken.
+void suspect(Told& told, const Notification& notification) {
+    for (const auto& each : notification.firing)
+        if (!told.firing.contains(each)) told.perhaps.insert(each);
+}
+
 class Planner {
   public:
     Planner(const Situation& situation, const NotifierState& before, TimePoint now) : situation_(situation), now_(now) {
@@ -144,7 +157,7 @@ class Planner {
     /// No answer came.
     void lose(Told& told, const std::string& receiver) {
         auto& delivery = *told.delivery;
-        told.perhaps.insert(delivery.notification.firing.begin(), delivery.notification.firing.end());
+        suspect(told, delivery.notification);
         ++told.failures;
         delivery.in_flight = false;
         delivery.due = now_;
@@ -269,10 +282,7 @@ class Planner {
     }
 
     bool over(const std::string& key, const Group& group) const {
-        return members(key).empty() && std::all_of(group.told.begin(), group.told.end(), [](const auto& each) {
-                   const Told& told = each.second;
-                   return told.firing.empty() && told.perhaps.empty() && !told.delivery;
-               });
+        return members(key).empty() && all_know_nothing(group);
     }
 
     void wake(TimePoint at) { result_.wake = domain::earlier(result_.wake, at); }
@@ -286,14 +296,21 @@ class Planner {
     std::vector<Due> due_;
 };
 
-void delivered(Told& told, const Notification& notification, TimePoint now) {
-    for (const auto& each : notification.resolved) {
+void forget(Told& told, const std::vector<std::string>& fingerprints) {
+    for (const auto& each : fingerprints) {
         told.firing.erase(each);
         told.perhaps.erase(each);
     }
-    for (const auto& each : notification.firing) {
-        told.firing.insert(each);
-        told.perhaps.erase(each);
+}
+
+void delivered(Told& told, const Notification& notification, TimePoint now) {
+    forget(told, notification.resolved);
+    forget(told, notification.firing);
+    told.firing.insert(notification.firing.begin(), notification.firing.end());
+    if (notification.kind == NotificationKind::resolved) {
+        // For them it is over. What is silenced and fires still is told anew when its silence ends.
+        told.firing.clear();
+        told.perhaps.clear();
     }
     told.at = now;
     told.failures = 0;
@@ -303,10 +320,7 @@ void delivered(Told& told, const Notification& notification, TimePoint now) {
 void refused(Group& group, Told& told, TimePoint now) {
     if (told.delivery->notification.kind == NotificationKind::resolved) {
         // It is over, and they do not want to hear it.
-        for (const auto& each : told.delivery->notification.resolved) {
-            told.firing.erase(each);
-            told.perhaps.erase(each);
-        }
+        forget(told, told.delivery->notification.resolved);
         told.delivery.reset();
         return;
     }
@@ -344,6 +358,8 @@ bool settle(NotifierState& state, const Notification& notification, const Delive
         receiver.last_delivered = now;
         receiver.last_error.clear();
         ++receiver.delivered;
+        // Over; what fires after that is another incident.
+        if (all_know_nothing(group->second)) state.groups.erase(group);
         return true;
     }
     ++receiver.failures;
@@ -357,8 +373,7 @@ bool settle(NotifierState& state, const Notification& notification, const Delive
     delivery.in_flight = false;
     delivery.error = result.error;
     delivery.due = now + domain::retry_wait(delivery_retry(), ++told.failures, unit);
-    if (result.kind == DeliveryResult::Kind::unknown)
-        told.perhaps.insert(notification.firing.begin(), notification.firing.end());
+    if (result.kind == DeliveryResult::Kind::unknown) suspect(told, notification);
     if (result.kind == DeliveryResult::Kind::refused) refused(group->second, told, now);
     return true;
 }

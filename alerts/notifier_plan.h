@@ -82,7 +82,7 @@ struct Delivery {
 struct Told {
     /// That these fire.
     std::set<std::string> firing;
-    /// Perhaps, because nobody knows what became of a message.
+    /// Perhaps these too, because nobody knows what became of a message.
     std::set<std::string> perhaps = {};
     /// When the last message was delivered.
     std::optional<domain::TimePoint> at = std::nullopt;
