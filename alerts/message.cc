@@ -122,10 +122,6 @@ std::vector<Alert> found(const std::vector<std::string>& fingerprints, const std
     return all;
 }
 
-bool address_character(char c) {
-    return c > 0x20 && c < 0x7f && std::string_view("<>|\"`\\^{}").find(c) == std::string_view::npos;
-}
-
 }
 
 std::span<const std::string_view> message_template_names() { return kNames; }
@@ -241,7 +237,7 @@ std::string plain_text(const Message& message, std::size_t most) {
 std::string absolute_link(const std::string& hub_url, const std::string& link) {
     const auto address = link.starts_with('/') ? (hub_url.empty() ? "" : hub_url + link) : link;
     if (!address.starts_with("http://") && !address.starts_with("https://")) return {};
-    if (address.size() > 2048 || !std::all_of(address.begin(), address.end(), address_character)) return {};
+    if (address.size() > 2048) return {};
     return platform::parse_url(address) ? address : std::string();
 }
 

@@ -81,7 +81,9 @@ std::string decoded(const std::string& value) {
     for (std::size_t at = 0; (at = value.find("=?UTF-8?B?", at)) != std::string::npos;) {
         const auto end = value.find("?=", at + 10);
         EXPECT_LE(end + 2 - at, 75U) << "RFC 2047";
-        text += *platform::decode_base64(value.substr(at + 10, end - at - 10));
+        const auto word = *platform::decode_base64(value.substr(at + 10, end - at - 10));
+        EXPECT_EQ(platform::storable_text(word), word) << "whole characters in each word";
+        text += word;
         at = end;
     }
     return text.empty() ? value : text;

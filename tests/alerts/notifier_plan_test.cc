@@ -365,6 +365,36 @@ TEST(Notifier, WhoWasToldUnderOtherRoutesHearsTheEnd) {
     EXPECT_TRUE(world.state.groups.empty());
 }
 
+TEST(Notifier, WhoWasToldAsTheLastResortHearsTheEndThoughNobodyWouldBeToldNow) {
+    World world;
+    world.route.escalations = std::vector<Escalation>{{minutes{15}, "page"}};
+    world.fire("a");
+    world.turn();
+    world.tell(seconds{30});
+    EXPECT_EQ(world.tell(minutes{15}), "page escalation +a");
+    world.route.escalations.reset();
+    EXPECT_EQ(world.tell(minutes{1}), "");
+    world.resolve("a");
+    EXPECT_EQ(world.tell(minutes{5}), "page resolved -a; slack resolved -a");
+}
+
+TEST(Notifier, WhatFiresWhileTheEndIsToldIsAnotherIncident) {
+    World world;
+    world.fire("a");
+    world.turn();
+    world.tell(seconds{30});
+    const auto incident = world.last.send[0].incident;
+    world.resolve("a");
+    EXPECT_EQ(world.turn(minutes{5}), "slack resolved -a");
+    world.fire("b");
+    const auto end = world.last.send;
+    EXPECT_EQ(world.turn(seconds{1}), "");
+    EXPECT_TRUE(settle(world.state, end[0], {}, world.now, 0));
+    EXPECT_EQ(world.turn(seconds{1}), "") << "and waits for its group anew";
+    EXPECT_EQ(world.tell(seconds{30}), "slack first +b");
+    EXPECT_NE(world.last.send[0].incident, incident);
+}
+
 TEST(Notifier, AnAlertThatNobodyConfirmsEndsByItself) {
     World world;
     world.fire("a").ends_at = kNow + minutes{5};
