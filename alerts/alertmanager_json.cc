@@ -77,7 +77,7 @@ Alert read_alert(const Tree& tree, const std::string& at, TimePoint now, Definit
     if (starts && alert.ends_at && *alert.ends_at < *starts) members.wrong("endsAt", "must not be before startsAt");
     alert.since = starts.value_or(alert.ends_at ? std::min(now, *alert.ends_at) : now);
     if (!alert.ends_at) alert.ends_at = now + kResolveTimeout;
-    if (alert.summary.empty()) alert.summary = alert.name();
+    if (alert.summary.empty()) alert.summary = alert.name().empty() ? text(alert.labels) : alert.name();
     return alert;
 }
 

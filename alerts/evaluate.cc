@@ -39,6 +39,12 @@ void note(Condition& condition, const Reading& reading) {
     if (condition.evidence.size() > kMostEvidence) condition.evidence.resize(kMostEvidence);
 }
 
+Alert alert_of(const Rule& rule, const Condition& condition) {
+    auto alert = alert_of(rule, condition.labels, condition.value, condition.evidence, condition.since);
+    alert.acknowledged = condition.acknowledged;
+    return alert;
+}
+
 bool fires(Phase phase) { return phase != Phase::pending; }
 
 class Turn {
@@ -105,15 +111,13 @@ class Turn {
     }
 
     void end(const Rule& rule, const Condition& condition, Ending why) {
-        Resolved resolved{alert_of(rule, condition.labels, condition.value, condition.evidence, condition.since), why};
+        Resolved resolved{alert_of(rule, condition), why};
         resolved.alert.ends_at = std::max(now_, condition.since);
         result_.resolved.push_back(std::move(resolved));
     }
 
     void keep(const Rule& rule, const std::string& key, Condition condition) {
-        if (fires(condition.phase))
-            result_.firing.push_back(
-                alert_of(rule, condition.labels, condition.value, condition.evidence, condition.since));
+        if (fires(condition.phase)) result_.firing.push_back(alert_of(rule, condition));
         if (condition.phase == Phase::pending) wake(condition.since + rule.hold);
         if (condition.phase == Phase::clearing) wake(condition.clear_since + rule.keep);
         result_.conditions.emplace(key, std::move(condition));

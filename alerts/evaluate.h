@@ -38,6 +38,8 @@ struct Condition {
     /// As last read while it held.
     double value = 0;
     std::vector<std::string> evidence = {};
+    /// Set by the door while it fires; ends with it.
+    std::optional<Acknowledgement> acknowledged = std::nullopt;
     friend bool operator==(const Condition&, const Condition&) = default;
 };
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "platform/crypto.h"
+#include "platform/json_text.h"
 
 namespace impresario::alerts {
 
@@ -13,10 +14,18 @@ using Fingerprints = std::set<std::string>;
 
 namespace {
 
+constexpr std::size_t kLongestKey = 512;
 constexpr Duration kLongestHold = std::chrono::hours{24};
 
 std::string digest(const std::string& text) {
     return platform::hex(platform::view(platform::sha256(text))).substr(0, 32);
+}
+
+/// Readable where it is short; always short enough to be a key of an index.
+std::string group_key(const Destination& destination, const Labels& labels) {
+    const auto key = destination.receiver + ":" + destination.path + ":" + text(labels);
+    if (key.size() <= kLongestKey) return key;
+    return std::string(platform::utf8_prefix(key, kLongestKey - 33)) + "#" + digest(key);
 }
 
 std::vector<std::string> listed(const Fingerprints& all) { return {all.begin(), all.end()}; }
@@ -107,7 +116,7 @@ class Planner {
             if (!fact.visible()) continue;
             for (auto& destination : destinations(situation_.route, fact.alert->labels)) {
                 auto labels = group_labels(destination, fact.alert->labels);
-                const auto key = destination.receiver + ":" + destination.path + ":" + text(labels);
+                const auto key = group_key(destination, labels);
                 const auto [place, is_new] = result_.state.groups.try_emplace(key);
                 auto& group = place->second;
                 if (is_new) {

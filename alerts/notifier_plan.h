@@ -54,7 +54,7 @@ struct Notification {
     std::string id;
     NotificationKind kind = NotificationKind::first;
     std::string receiver;
-    /// Key of the group.
+    /// Key of the group, at most 512 bytes.
     std::string group;
     Labels group_labels;
     /// 32 hex digits: from the first alert of the group to the last (dedup_key, thread).

@@ -14,8 +14,9 @@ namespace impresario::alerts {
 
 using SilenceId = domain::Id<struct SilenceTag>;
 
-/// From `starts_at` until just before `ends_at`. Ended early, its end is set to now: it is never deleted, so that one
-/// can see who silenced what.
+/// From `starts_at` until just before `ends_at`. It means the alerts of all organizations: for who may speak for one
+/// only, the door adds a matcher on the label organization. Ended early, its end is set to now: it is never deleted, so
+/// that one can see who silenced what.
 struct Silence {
     SilenceId id;
     Matchers matchers;

@@ -157,6 +157,21 @@ TEST(Evaluate, OfTheSameLabelsTheWorstCounts) {
     EXPECT_EQ(watch.last.firing[0].summary, "700 wait");
 }
 
+TEST(Evaluate, AnAcknowledgementLastsAsLongAsTheFiring) {
+    Watch watch{{rule_of()}};
+    watch.read(600);
+    ASSERT_EQ(watch.conditions.size(), 1U);
+    watch.conditions.begin()->second.acknowledged = Acknowledgement{"ann", kNow};
+    watch.read(700);
+    ASSERT_EQ(watch.last.firing.size(), 1U);
+    EXPECT_EQ(watch.last.firing[0].acknowledged->by, "ann");
+    watch.read(Readings{});
+    EXPECT_TRUE(watch.last.firing.at(0).acknowledged) << "read or not";
+    watch.read(1);
+    watch.read(600);
+    EXPECT_FALSE(watch.last.firing.at(0).acknowledged);
+}
+
 TEST(Evaluate, EvidenceIsBounded) {
     Watch watch{{rule_of()}};
     watch.read(Readings{{"queue_depth", {{{}, 600, std::vector<std::string>(1000, "e")}}}});

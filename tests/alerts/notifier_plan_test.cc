@@ -155,6 +155,16 @@ TEST(Notifier, GroupsAreToldApart) {
     EXPECT_NE(world.last.send[0].id, world.last.send[1].id);
 }
 
+TEST(Notifier, KeysOfGroupsAreShort) {
+    World world;
+    world.route.group_by = {"alertname"};
+    world.fire(std::string(1000, 'a'));
+    world.fire(std::string(1000, 'a') + "b");
+    world.turn();
+    ASSERT_EQ(world.state.groups.size(), 2U);
+    for (const auto& [key, group] : world.state.groups) EXPECT_LE(key.size(), 512U);
+}
+
 TEST(Notifier, NothingIsSaidWhileItIsSilenced) {
     World world;
     world.fire("a");

@@ -126,12 +126,29 @@ TEST(AlertmanagerJson, WhatPrometheusSends) {
     EXPECT_EQ(alert.ends_at, kNow + kResolveTimeout);
     EXPECT_EQ(alert.link, "http://p/graph?x");
     EXPECT_EQ((*parsed)[1].since, kNow);
+    EXPECT_EQ((*parsed)[1].summary, "{x=\"y\"}") << "it has no name";
     EXPECT_EQ((*parsed)[1].severity(), Severity::warning);
     EXPECT_TRUE(parse_alerts("[]", kNow)->empty());
     const auto resolved = parse_alerts(R"([{"labels":{"x":"y"},"endsAt":"2026-11-27T22:00:00Z"}])", kNow);
     ASSERT_TRUE(resolved);
     EXPECT_FALSE((*resolved)[0].firing(kNow));
     EXPECT_LE((*resolved)[0].since, *(*resolved)[0].ends_at);
+}
+
+TEST(AlertmanagerJson, WhatIsReceivedAgainGoesOn) {
+    auto before = alert_of("x", "old");
+    before.since = kNow - hours{2};
+    before.ends_at = kNow + minutes{1};
+    before.acknowledged = Acknowledgement{"ann", kNow};
+    auto received = alert_of("x", "new");
+    received.ends_at = kNow + minutes{5};
+    const auto after = received_again(before, received, kNow);
+    EXPECT_EQ(after.since, before.since);
+    EXPECT_EQ(after.ends_at, received.ends_at);
+    EXPECT_EQ(after.summary, "new");
+    EXPECT_TRUE(after.acknowledged);
+    before.ends_at = kNow;
+    EXPECT_EQ(received_again(before, received, kNow), received) << "that one is over, this is another";
 }
 
 TEST(AlertmanagerJson, BadInputIsNamedByField) {
