@@ -1,5 +1,6 @@
 #include "alerts/alertmanager_json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "platform/definition_json.h"
@@ -75,7 +76,8 @@ Alert read_alert(const Tree& tree, const std::string& at, TimePoint now, Definit
     if (starts && *starts <= domain::kFirstTime + std::chrono::hours{24}) starts.reset();
     if (alert.ends_at && *alert.ends_at <= domain::kFirstTime + std::chrono::hours{24}) alert.ends_at.reset();
     if (starts && alert.ends_at && *alert.ends_at < *starts) members.wrong("endsAt", "must not be before startsAt");
-    alert.since = starts.value_or(alert.ends_at ? std::min(now, *alert.ends_at) : now);
+    // One that begins later than now has begun: it was sent.
+    alert.since = std::min({starts.value_or(now), now, alert.ends_at.value_or(now)});
     if (!alert.ends_at) alert.ends_at = now + kResolveTimeout;
     if (alert.summary.empty()) alert.summary = alert.name().empty() ? text(alert.labels) : alert.name();
     return alert;

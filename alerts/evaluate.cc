@@ -65,9 +65,9 @@ class Turn {
 
     void end_all_without(const std::vector<Rule>& rules) {
         for (const auto& [key, condition] : before_) {
-            const bool there = std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
-                return rule.enabled && rule.name == condition.rule;
-            });
+            const auto& name = condition.rule;
+            const bool there = std::any_of(rules.begin(), rules.end(),
+                                           [&](const Rule& rule) { return rule.enabled && rule.name == name; });
             if (there || !fires(condition.phase)) continue;
             Rule gone;
             gone.name = condition.rule;

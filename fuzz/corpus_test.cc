@@ -35,11 +35,11 @@ TEST_P(Corpus, KeepsItsPromises) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kept, Corpus,
-                         ::testing::Values(Target{"callback", callback}, Target{"config", config},
-                                           Target{"cursor", cursor}, Target{"execution", execution},
-                                           Target{"http", http}, Target{"retry_after", retry_after},
-                                           Target{"signature", signature}, Target{"time", time},
-                                           Target{"workflow_type", workflow_type}),
+                         ::testing::Values(Target{"alerts", alerts}, Target{"callback", callback},
+                                           Target{"config", config}, Target{"cursor", cursor},
+                                           Target{"execution", execution}, Target{"http", http},
+                                           Target{"retry_after", retry_after}, Target{"signature", signature},
+                                           Target{"time", time}, Target{"workflow_type", workflow_type}),
                          [](const auto& each) { return std::string(each.param.name); });
 
 }

@@ -6,6 +6,7 @@
 
 namespace impresario::fuzz {
 
+void alerts(std::string_view bytes);
 void callback(std::string_view bytes);
 void config(std::string_view bytes);
 void cursor(std::string_view bytes);

@@ -551,7 +551,7 @@ TEST(Notifier, RandomDaysAreToldAsTheReferenceTellsThem) {
 // Deliveries fail, get lost, are refused; nodes die; receivers are paced; groups, silences, inhibitions, escalations.
 TEST(Notifier, RandomTroubleKeepsThePromises) {
     std::size_t sent = 0;
-    for (unsigned seed = 1; seed <= 100; ++seed) {
+    for (unsigned seed = 1; seed <= 60; ++seed) {
         std::mt19937 random(seed);
         World world;
         world.route.group_by = {"alertname"};
@@ -718,7 +718,7 @@ TEST(Notifier, RandomTroubleKeepsThePromises) {
                         << "seed " << seed;
             }
     }
-    EXPECT_GT(sent, 4000U);
+    EXPECT_GT(sent, 2500U);
 }
 
 }

@@ -129,6 +129,9 @@ TEST(AlertmanagerJson, WhatPrometheusSends) {
     EXPECT_EQ((*parsed)[1].summary, "{x=\"y\"}") << "it has no name";
     EXPECT_EQ((*parsed)[1].severity(), Severity::warning);
     EXPECT_TRUE(parse_alerts("[]", kNow)->empty());
+    const auto later = parse_alerts(R"([{"labels":{"x":"y"},"startsAt":"2027-11-27T22:00:00Z"}])", kNow);
+    ASSERT_TRUE(later);
+    EXPECT_EQ((*later)[0].since, kNow) << "nothing ends before it has begun";
     const auto resolved = parse_alerts(R"([{"labels":{"x":"y"},"endsAt":"2026-11-27T22:00:00Z"}])", kNow);
     ASSERT_TRUE(resolved);
     EXPECT_FALSE((*resolved)[0].firing(kNow));
