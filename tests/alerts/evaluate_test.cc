@@ -49,14 +49,14 @@ TEST(Evaluate, RaisesOnceAndResolvesBelowTheLowerMark) {
     Watch watch{{rule_of()}};
     EXPECT_EQ(watch.read(499), "+0 -0 =0");
     EXPECT_EQ(watch.read(500), "+1 -0 =1");
-    EXPECT_EQ(watch.last.firing[0].summary, "500 wait");
+    EXPECT_EQ(watch.last.firing.at(0).summary, "500 wait");
     EXPECT_EQ(watch.read(900), "+0 -0 =1");
-    EXPECT_EQ(watch.last.firing[0].summary, "900 wait") << "it says how it is now";
+    EXPECT_EQ(watch.last.firing.at(0).summary, "900 wait") << "it says how it is now";
     EXPECT_EQ(watch.read(400), "+0 -0 =1") << "hysteresis";
     EXPECT_EQ(watch.read(399, seconds{7}), "+0 -1 =0");
-    EXPECT_EQ(watch.last.resolved[0].why, Ending::cleared);
-    EXPECT_EQ(watch.last.resolved[0].alert.since, kNow);
-    EXPECT_EQ(watch.last.resolved[0].alert.ends_at, kNow + seconds{7});
+    EXPECT_EQ(watch.last.resolved.at(0).why, Ending::cleared);
+    EXPECT_EQ(watch.last.resolved.at(0).alert.since, kNow);
+    EXPECT_EQ(watch.last.resolved.at(0).alert.ends_at, kNow + seconds{7});
     EXPECT_TRUE(watch.conditions.empty());
     EXPECT_EQ(watch.read(450), "+0 -0 =0") << "and is not raised again in between";
 }
@@ -67,7 +67,7 @@ TEST(Evaluate, MustHoldForAsLongAsItSays) {
     EXPECT_EQ(watch.last.wake, kNow + seconds{120});
     EXPECT_EQ(watch.read(600, seconds{119}), "+0 -0 =0");
     EXPECT_EQ(watch.read(600, seconds{1}), "+1 -0 =1");
-    EXPECT_EQ(watch.last.firing[0].since, kNow) << "since it began, not since it was told";
+    EXPECT_EQ(watch.last.firing.at(0).since, kNow) << "since it began, not since it was told";
     EXPECT_FALSE(watch.last.wake);
 
     Watch broken{{rule_of("deep", seconds{120})}};
@@ -89,7 +89,7 @@ TEST(Evaluate, WhatFlapsIsRaisedOnce) {
     watch.read(10, seconds{1});
     EXPECT_EQ(watch.read(10, seconds{299}), "+0 -0 =1");
     EXPECT_EQ(watch.read(10, seconds{1}), "+0 -1 =0");
-    EXPECT_EQ(watch.last.resolved[0].alert.summary, "600 wait") << "as it last was while it held";
+    EXPECT_EQ(watch.last.resolved.at(0).alert.summary, "600 wait") << "as it last was while it held";
 }
 
 TEST(Evaluate, WhatIsGoneResolvesAndWhatCouldNotBeReadDoesNot) {
@@ -100,7 +100,7 @@ TEST(Evaluate, WhatIsGoneResolvesAndWhatCouldNotBeReadDoesNot) {
     EXPECT_EQ(watch.read(Readings{{"failed_percent", {}}}), "+0 -0 =1") << "others were read";
     EXPECT_EQ(watch.read(NAN), "+0 -0 =1") << "this one is not known";
     EXPECT_EQ(watch.read(Readings{{"queue_depth", {}}}), "+0 -1 =0") << "read, and not there";
-    EXPECT_EQ(watch.last.resolved[0].why, Ending::vanished);
+    EXPECT_EQ(watch.last.resolved.at(0).why, Ending::vanished);
 
     Watch patient{{rule_of("deep", seconds{0}, seconds{60})}};
     patient.read(600);
@@ -126,9 +126,9 @@ TEST(Evaluate, ARuleThatGoesEndsWhatItRaised) {
         else
             for (auto& rule : watch.rules) rule.enabled = false;
         EXPECT_EQ(watch.read(Readings{}), "+0 -1 =0");
-        EXPECT_EQ(watch.last.resolved[0].why, Ending::rule_gone);
-        EXPECT_EQ(watch.last.resolved[0].alert.summary, "deep is not watched any more");
-        EXPECT_EQ(watch.last.resolved[0].alert.severity(), Severity::warning);
+        EXPECT_EQ(watch.last.resolved.at(0).why, Ending::rule_gone);
+        EXPECT_EQ(watch.last.resolved.at(0).alert.summary, "deep is not watched any more");
+        EXPECT_EQ(watch.last.resolved.at(0).alert.severity(), Severity::warning);
         EXPECT_TRUE(watch.conditions.empty());
     }
 }
@@ -140,7 +140,7 @@ TEST(Evaluate, EachSetOfLabelsIsAnAlertOfItsOwn) {
     };
     EXPECT_EQ(watch.read(all(600, 600)), "+4 -0 =4");
     EXPECT_EQ(watch.read(all(600, 1)), "+0 -2 =2");
-    EXPECT_EQ(watch.last.firing[0].evidence, std::vector<std::string>{"e1"});
+    EXPECT_EQ(watch.last.firing.at(0).evidence, std::vector<std::string>{"e1"});
     EXPECT_EQ(watch.read(all(600, 600)), "+2 -0 =4");
 }
 
@@ -154,7 +154,7 @@ TEST(Evaluate, OfTheSameLabelsTheWorstCounts) {
                                     {{{"organization", "c"}}, NAN, {}},
                                     {{{"organization", "d"}}, 2, {}}}}}),
               "+1 -0 =1");
-    EXPECT_EQ(watch.last.firing[0].summary, "700 wait");
+    EXPECT_EQ(watch.last.firing.at(0).summary, "700 wait");
 }
 
 TEST(Evaluate, AnAcknowledgementLastsAsLongAsTheFiring) {
@@ -164,7 +164,7 @@ TEST(Evaluate, AnAcknowledgementLastsAsLongAsTheFiring) {
     watch.conditions.begin()->second.acknowledged = Acknowledgement{"ann", kNow};
     watch.read(700);
     ASSERT_EQ(watch.last.firing.size(), 1U);
-    EXPECT_EQ(watch.last.firing[0].acknowledged->by, "ann");
+    EXPECT_EQ(watch.last.firing.at(0).acknowledged->by, "ann");
     watch.read(Readings{});
     EXPECT_TRUE(watch.last.firing.at(0).acknowledged) << "read or not";
     watch.read(1);
@@ -175,7 +175,7 @@ TEST(Evaluate, AnAcknowledgementLastsAsLongAsTheFiring) {
 TEST(Evaluate, EvidenceIsBounded) {
     Watch watch{{rule_of()}};
     watch.read(Readings{{"queue_depth", {{{}, 600, std::vector<std::string>(1000, "e")}}}});
-    EXPECT_EQ(watch.last.firing[0].evidence.size(), kMostEvidence);
+    EXPECT_EQ(watch.last.firing.at(0).evidence.size(), kMostEvidence);
 }
 
 TEST(Evaluate, TimeThatGoesBackIsHarmless) {
@@ -186,7 +186,7 @@ TEST(Evaluate, TimeThatGoesBackIsHarmless) {
     watch.read(1);
     EXPECT_EQ(watch.read(1, -seconds{3600}), "+0 -0 =1");
     EXPECT_EQ(watch.read(1, seconds{3660}), "+0 -1 =0");
-    EXPECT_GE(*watch.last.resolved[0].alert.ends_at, watch.last.resolved[0].alert.since);
+    EXPECT_GE(*watch.last.resolved.at(0).alert.ends_at, watch.last.resolved.at(0).alert.since);
 }
 
 // Against a reference that looks at the whole history of one series: what fires is what has held for `hold` and has not

@@ -101,7 +101,7 @@ TEST(Notifier, AnIncidentIsToldOnceThenWhenItChangesRepeatsAndEnds) {
     world.fire("b");
     EXPECT_EQ(world.tell(seconds{29}), "");
     EXPECT_EQ(world.tell(seconds{1}), "slack first +a,b");
-    const auto incident = world.last.send[0].incident;
+    const auto incident = world.last.send.at(0).incident;
     EXPECT_EQ(world.tell(minutes{10}), "");
     EXPECT_EQ(world.last.wake, kNow + seconds{30} + hours{4});
     EXPECT_EQ(world.tell(hours{3} + minutes{50}), "slack repeat +a,b");
@@ -112,7 +112,7 @@ TEST(Notifier, AnIncidentIsToldOnceThenWhenItChangesRepeatsAndEnds) {
     world.resolve("b");
     world.resolve("c");
     EXPECT_EQ(world.tell(minutes{5}), "slack resolved -b,c");
-    EXPECT_EQ(world.last.send[0].incident, incident);
+    EXPECT_EQ(world.last.send.at(0).incident, incident);
     EXPECT_EQ(world.tell(hours{100}), "");
     EXPECT_TRUE(world.state.groups.empty());
     EXPECT_FALSE(world.last.wake);
@@ -120,7 +120,7 @@ TEST(Notifier, AnIncidentIsToldOnceThenWhenItChangesRepeatsAndEnds) {
     world.fire("a");
     world.turn();
     EXPECT_EQ(world.tell(seconds{30}), "slack first +a");
-    EXPECT_NE(world.last.send[0].incident, incident) << "another one";
+    EXPECT_NE(world.last.send.at(0).incident, incident) << "another one";
 }
 
 TEST(Notifier, WhatEndsBeforeAnybodyIsToldSaysNothing) {
@@ -151,8 +151,8 @@ TEST(Notifier, GroupsAreToldApart) {
     world.fire("b");
     world.turn();
     EXPECT_EQ(world.tell(seconds{30}).size(), std::string("slack first +a; slack first +b").size());
-    EXPECT_NE(world.last.send[0].incident, world.last.send[1].incident);
-    EXPECT_NE(world.last.send[0].id, world.last.send[1].id);
+    EXPECT_NE(world.last.send.at(0).incident, world.last.send[1].incident);
+    EXPECT_NE(world.last.send.at(0).id, world.last.send[1].id);
 }
 
 TEST(Notifier, KeysOfGroupsAreShort) {
@@ -237,7 +237,7 @@ TEST(Notifier, AFailureIsTriedAgainEverMoreSlowlyWithTheSameId) {
     world.fire("a");
     world.turn();
     EXPECT_EQ(world.turn(seconds{30}), "slack first +a");
-    const auto id = world.last.send[0].id;
+    const auto id = world.last.send.at(0).id;
     EXPECT_EQ(world.turn(seconds{1}), "") << "it is on its way";
     world.last.send = {world.state.groups.begin()->second.told.at("slack").delivery->notification};
     for (const int wait : {5, 10, 20, 40, 80, 160, 300, 300}) {
@@ -245,12 +245,12 @@ TEST(Notifier, AFailureIsTriedAgainEverMoreSlowlyWithTheSameId) {
         const auto jittered = Duration{seconds{wait}} * 11 / 10;
         EXPECT_EQ(world.turn(jittered - Duration{1}), "");
         ASSERT_EQ(world.turn(Duration{1}), "slack first +a");
-        EXPECT_EQ(world.last.send[0].id, id);
+        EXPECT_EQ(world.last.send.at(0).id, id);
         if (wait < 300) {
             EXPECT_EQ(world.state.receivers["slack"].delivered, 0);
         }
     }
-    EXPECT_EQ(world.last.send[0].tries, 9);
+    EXPECT_EQ(world.last.send.at(0).tries, 9);
     EXPECT_EQ(world.state.receivers["slack"].failures, 8);
     world.answer(Kind::delivered);
     EXPECT_EQ(world.state.receivers["slack"].failures, 0);
@@ -291,12 +291,12 @@ TEST(Notifier, ANodeThatDiesWhileItSendsIsFollowedUpOnce) {
     world.fire("a");
     world.turn();
     world.turn(seconds{30});
-    const auto id = world.last.send[0].id;
+    const auto id = world.last.send.at(0).id;
     EXPECT_EQ(world.turn(seconds{59}), "") << "another node plans on, and does not send it twice";
     EXPECT_EQ(world.turn(seconds{1}), "slack first +a");
-    EXPECT_EQ(world.last.send[0].id, id);
+    EXPECT_EQ(world.last.send.at(0).id, id);
     world.answer(Kind::delivered);
-    EXPECT_FALSE(settle(world.state, world.last.send[0], {Kind::failed}, world.now, 0)) << "too late";
+    EXPECT_FALSE(settle(world.state, world.last.send.at(0), {Kind::failed}, world.now, 0)) << "too late";
     EXPECT_EQ(world.state.receivers["slack"].failures, 0);
 }
 
@@ -314,6 +314,22 @@ TEST(Notifier, AReceiverThatAsksForPatienceIsLeftAloneByAllGroups) {
     std::set<std::string> told;
     for (int i = 0; i < 3; ++i) told.insert(world.tell(seconds{1}));
     EXPECT_EQ(told, (std::set<std::string>{"slack first +a", "slack first +b", "slack first +c"}));
+}
+
+TEST(Notifier, AnAlertAboutEverythingIsOneMessage) {
+    World world;
+    world.pace["slack"] = seconds{1};
+    for (int i = 0; i < 200; ++i) world.fire("a" + std::to_string(i));
+    world.turn();
+    world.turn(seconds{30});
+    ASSERT_EQ(world.last.send.size(), 1U);
+    EXPECT_EQ(world.last.send.at(0).firing.size(), 200U);
+    world.answer(Kind::failed, seconds{30});
+    EXPECT_EQ(world.turn(seconds{29}), "") << "429 is waited out";
+    world.turn(seconds{1});
+    ASSERT_EQ(world.last.send.size(), 1U) << "and nothing is dropped";
+    EXPECT_EQ(world.last.send.at(0).firing.size(), 200U);
+    EXPECT_EQ(world.last.send.at(0).tries, 2);
 }
 
 TEST(Notifier, WhatIsRefusedForGoodWaitsForTheNextRepetitionOrAChange) {
@@ -393,7 +409,7 @@ TEST(Notifier, WhatFiresWhileTheEndIsToldIsAnotherIncident) {
     world.fire("a");
     world.turn();
     world.tell(seconds{30});
-    const auto incident = world.last.send[0].incident;
+    const auto incident = world.last.send.at(0).incident;
     world.resolve("a");
     EXPECT_EQ(world.turn(minutes{5}), "slack resolved -a");
     world.fire("b");
@@ -402,7 +418,7 @@ TEST(Notifier, WhatFiresWhileTheEndIsToldIsAnotherIncident) {
     EXPECT_TRUE(settle(world.state, end[0], {}, world.now, 0));
     EXPECT_EQ(world.turn(seconds{1}), "") << "and waits for its group anew";
     EXPECT_EQ(world.tell(seconds{30}), "slack first +b");
-    EXPECT_NE(world.last.send[0].incident, incident);
+    EXPECT_NE(world.last.send.at(0).incident, incident);
 }
 
 TEST(Notifier, AnAlertThatNobodyConfirmsEndsByItself) {
