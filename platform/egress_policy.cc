@@ -108,4 +108,9 @@ bool EgressPolicy::allows(std::string_view address) const {
     return true;
 }
 
+std::string EgressPolicy::denial(std::string_view address) {
+    const std::string text(address);
+    return "the egress policy denies " + text + "; allow it with [egress] allow = [\"" + text + "\"]";
+}
+
 }

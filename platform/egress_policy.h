@@ -35,6 +35,8 @@ class EgressPolicy {
     EgressPolicy() = default;
     explicit EgressPolicy(std::vector<Cidr> allowed) : allowed_(std::move(allowed)) {}
     bool allows(std::string_view address) const;
+    /// Why nothing goes there, for people: what is denied, and how to allow it.
+    static std::string denial(std::string_view address);
 
   private:
     std::vector<Cidr> allowed_;

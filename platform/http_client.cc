@@ -180,9 +180,7 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
     std::optional<NotSent> denied(const tcp::endpoint& endpoint) const {
         const std::string text = endpoint.address().to_string();
         if (settings.egress.allows(text)) return std::nullopt;
-        return NotSent{NotSent::Why::denied,
-                       "the egress policy denies " + text + "; allow it with [egress] allow = [\"" + text + "\"]",
-                       text};
+        return NotSent{NotSent::Why::denied, EgressPolicy::denial(text), text};
     }
 
     Task<std::variant<Kept, NotSent>> connect(const Url& url, steady_clock::time_point deadline) {
