@@ -99,6 +99,21 @@ void Api::add_routes() {
     route("PUT", "/v1/timers/{name}", Role::submitter, &Api::put_timer);
     route("DELETE", "/v1/timers/{name}", Role::submitter, &Api::cancel_timer);
 
+    route("GET", "/v1/alerts", Role::viewer, &Api::list_alerts);
+    route("GET", "/v1/alerts/{fingerprint}", Role::viewer, &Api::get_alert);
+    route("GET", "/v1/incidents/{incident}", Role::viewer, &Api::get_incident);
+    route("POST", "/v1/alerts/{fingerprint}/acknowledge", Role::operator_, &Api::acknowledge_alert);
+    route("POST", "/v1/alerts/{fingerprint}/unacknowledge", Role::operator_, &Api::unacknowledge_alert);
+    route("GET", "/v1/alert-rules", Role::viewer, &Api::list_alert_rules);
+    route("GET", "/v1/receivers", Role::viewer, &Api::list_receivers);
+    route("POST", "/v1/receivers/{name}/test", Role::operator_, &Api::test_receiver);
+    route("GET", "/v1/notifications", Role::viewer, &Api::list_notifications);
+    route("GET", "/v1/silences", Role::viewer, &Api::list_silences);
+    route("POST", "/v1/silences", Role::operator_, &Api::create_silence);
+    route("DELETE", "/v1/silences/{silence_id}", Role::operator_, &Api::end_silence);
+    // As an Alertmanager takes them, so that Prometheus and whatever else tells one can tell the hub.
+    route("POST", "/api/v2/alerts", Role::submitter, &Api::receive_alerts);
+
     route("GET", "/v1/subscribers", Role::viewer, &Api::list_subscribers);
     route("GET", "/v1/subscribers/{name}", Role::viewer, &Api::get_subscriber);
     route("PUT", "/v1/subscribers/{name}", Role::admin, &Api::put_subscriber);

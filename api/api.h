@@ -11,6 +11,7 @@
 #include "journal/subscriber_store.h"
 #include "orchestrator/hub.h"
 #include "orchestrator/output_store.h"
+#include "orchestrator/alert_runner.h"
 #include "orchestrator/retention.h"
 #include "orchestrator/schedule_runner.h"
 #include "platform/http_server.h"
@@ -52,6 +53,7 @@ class Api {
     }
     /// Must outlive this.
     void set_retention(orchestrator::Retention& retention) { retention_ = &retention; }
+    void set_alerts(orchestrator::AlertRunner& alerts) { alerts_ = &alerts; }
     const Router& router() const { return router_; }
     /// What a request for one execution makes; for schedules, which make theirs by themselves.
     orchestrator::MadeExecution make_execution(const std::string& organization_id, const std::string& request);
@@ -118,6 +120,24 @@ class Api {
     Task<Response> renew_lock(Call call);
     Task<Response> release_lock(Call call);
     Task<Response> break_lock(Call call);
+
+    // routes_alerts.cc
+    Task<Response> list_alerts(Call call);
+    Task<Response> get_alert(Call call);
+    Task<Response> get_incident(Call call);
+    Task<Response> acknowledge_alert(Call call);
+    Task<Response> unacknowledge_alert(Call call);
+    Task<Response> receive_alerts(Call call);
+    Task<Response> list_alert_rules(Call call);
+    Task<Response> list_receivers(Call call);
+    Task<Response> test_receiver(Call call);
+    Task<Response> list_notifications(Call call);
+    Task<Response> set_acknowledged(Call call, bool acknowledged);
+
+    // routes_silences.cc
+    Task<Response> list_silences(Call call);
+    Task<Response> create_silence(Call call);
+    Task<Response> end_silence(Call call);
 
     // routes_timers.cc
     Task<Response> list_timers(Call call);
@@ -228,6 +248,7 @@ class Api {
     int locks_waited_for_ = 0;
     bool fsck_under_way_ = false;
     orchestrator::Retention* retention_ = nullptr;
+    orchestrator::AlertRunner* alerts_ = nullptr;
     bool previewing_retention_ = false;
     std::string not_ready_;
 };

@@ -47,4 +47,8 @@ platform::HttpResponse json_response(int status, std::string body) {
     return response;
 }
 
+platform::HttpResponse for_default_only(const std::string& what) {
+    return problem(403, "forbidden", what + " concern every organization: ask with a key of the organization default");
+}
+
 }

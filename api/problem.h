@@ -23,4 +23,7 @@ platform::HttpResponse problem(int status, std::string_view type, std::string_vi
 
 platform::HttpResponse json_response(int status, std::string body);
 
+/// 403: what concerns all organizations is the business of those of `default`.
+platform::HttpResponse for_default_only(const std::string& what);
+
 }

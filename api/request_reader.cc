@@ -9,7 +9,8 @@ namespace impresario::api {
 
 using platform::JsonType;
 
-std::optional<platform::HttpResponse> BodyReader::refuse_body(std::string_view text) {
+namespace {
+std::optional<platform::HttpResponse> refuse(std::string_view text, JsonType wanted, const char* called) {
     const auto checked = platform::check_json(text);
     if (!checked) {
         const auto& fault = checked.error();
@@ -17,8 +18,16 @@ std::optional<platform::HttpResponse> BodyReader::refuse_body(std::string_view t
         if (fault.kind == platform::JsonFault::Kind::unstorable) return invalid({{fault.pointer, fault.what}});
         return problem(400, "invalid-json", "the body is not JSON: " + where, {{fault.pointer, where}});
     }
-    if (platform::json_type(text) != JsonType::object) return invalid({{"", "must be a JSON object"}});
+    if (platform::json_type(text) != wanted) return invalid({{"", std::string("must be a JSON ") + called}});
     return std::nullopt;
+}
+}
+
+std::optional<platform::HttpResponse> BodyReader::refuse_body(std::string_view text) {
+    return refuse(text, JsonType::object, "object");
+}
+std::optional<platform::HttpResponse> BodyReader::refuse_array(std::string_view text) {
+    return refuse(text, JsonType::array, "array");
 }
 
 BodyReader::BodyReader(std::string_view text, std::string at) : text_(text), at_(std::move(at)) {

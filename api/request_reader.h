@@ -22,6 +22,8 @@ class BodyReader {
 
     /// 400 where it is not JSON, 422 where it cannot be stored or is no object; nullopt when it can be read.
     static std::optional<platform::HttpResponse> refuse_body(std::string_view text);
+    /// The same of a body that is to be an array.
+    static std::optional<platform::HttpResponse> refuse_array(std::string_view text);
 
     bool has(std::string_view member);
     std::optional<std::string_view> raw(std::string_view member);

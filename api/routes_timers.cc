@@ -126,7 +126,7 @@ Task<HttpResponse> Api::put_timer(Call call) {
         [timer, token, writer = node_.id()](Tx& tx) { return TimerStore().put(tx, timer, token, writer); });
     const auto put = co_await std::move(putting);
     if (!put) co_return not_waiting(timer.name, token.has_value());
-    node_.timers_set();
+    node_.changed("timers");
     co_return timer_response(*put);
 }
 

@@ -48,6 +48,8 @@ void add_fairness(Commands commands);
 void add_providers(Commands commands);
 void add_locks(Commands commands);
 void add_timers(Commands commands);
+void add_alerts(Commands commands);
+void add_silences(Commands commands);
 void add_fsck(Commands commands);
 void add_tail(Commands commands);
 void add_schedules(Commands commands);

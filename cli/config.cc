@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "alerts/settings_json.h"
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/toml.h"
@@ -153,7 +154,7 @@ class Reader {
     void nothing_else() {
         for (const auto& [section, value] : root_) {
             const std::string name(section.str());
-            if (name == "workflow_types") continue;
+            if (name == "workflow_types" || name == "alerts") continue;
             const auto* table = value.as_table();
             bool any = false;
             for (const auto& each : known_) any = any || each.starts_with(name + ".");
@@ -250,6 +251,14 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
         if (days > 0) *age = std::chrono::hours{24} * days;
     }
     read.duration("retention", "every_seconds", config.retention.every, 1, 86400);
+    if (const auto* section = root.get("alerts")) {
+        auto parsed = alerts::parse_settings(read.to_json(*section, "alerts").dump());
+        if (parsed) {
+            config.alerts = *std::move(parsed);
+        } else {
+            for (const auto& fault : parsed.error()) read.wrong("alerts" + fault.pointer, fault.what);
+        }
+    }
     read.text("tracing", "url", config.tracing.url, "IMPRESARIO_TRACING_URL");
     if (!config.tracing.url.empty())
         if (const auto parsed = platform::parse_url(config.tracing.url); !parsed)

@@ -7,6 +7,7 @@
 #include "api/api.h"
 #include "orchestrator/hub.h"
 #include "orchestrator/node.h"
+#include "alerts/settings.h"
 #include "orchestrator/outbox.h"
 #include "orchestrator/retention.h"
 #include "orchestrator/tracer.h"
@@ -27,6 +28,7 @@ struct Config {
     orchestrator::NodeSettings node;
     orchestrator::HubSettings hub;
     orchestrator::OutboxSettings outbox;
+    alerts::Settings alerts;
     orchestrator::RetentionSettings retention;
     orchestrator::TracingSettings tracing;
     api::ApiSettings api;

@@ -26,6 +26,8 @@ int main(int argc, char** argv) {
     add_providers(commands);
     add_locks(commands);
     add_timers(commands);
+    add_alerts(commands);
+    add_silences(commands);
     add_fsck(commands);
     add_tail(commands);
     add_schedules(commands);

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "migrations/migrations.h"
+#include "orchestrator/alert_runner.h"
 #include "orchestrator/outbox.h"
 #include "orchestrator/retention.h"
 #include "orchestrator/schedule_runner.h"
@@ -47,8 +48,8 @@ api::ApiSettings api_settings(const Config& config) {
     return settings;
 }
 
-/// The collector is the operator's own choice: it may be on this machine.
-platform::HttpClientSettings collector_client(const Config& config) {
+/// The collector, and who is told of alerts, are the operator's own choice: they may be on this machine.
+platform::HttpClientSettings operators_client(const Config& config) {
     auto settings = config.client;
     settings.connections_per_origin = 1;
     settings.egress = platform::EgressPolicy({*platform::Cidr::parse("0.0.0.0/0"), *platform::Cidr::parse("::/0")});
@@ -70,12 +71,20 @@ class HubProcess {
           dice_(platform::entropy_seed()),
           database_(io_.get_executor(), config_.database, &clock_),
           client_(io_.get_executor(), config_.client),
-          collector_(io_.get_executor(), collector_client(config_)),
+          collector_(io_.get_executor(), operators_client(config_)),
           probe_(metrics_),
           tracer_(io_.get_executor(), collector_, clock_, probe_,
                   [this](std::vector<domain::ExecutionId> ids) { return read_traces(std::move(ids)); },
                   tracing(config_), {{"service.version", kVersion}, {"service.instance.id", config_.node.name}}),
-          node_({io_.get_executor(), database_, clock_, dice_, ids_, keys_, client_, probe_, {},
+          node_({io_.get_executor(),
+                 database_,
+                 clock_,
+                 dice_,
+                 ids_,
+                 keys_,
+                 client_,
+                 probe_,
+                 {},
                  config_.tracing.url.empty() ? nullptr : &tracer_},
                 config_.node),
           hub_(node_, config_.hub),
@@ -86,6 +95,10 @@ class HubProcess {
                      }),
           timers_(node_, hub_),
           outbox_(node_, hub_, config_.outbox),
+          receivers_(io_.get_executor(), operators_client(config_)),
+          smtp_(operators_client(config_).egress),
+          sender_(receivers_, smtp_, clock_, config_.alerts),
+          alerts_(node_, hub_, sender_, config_.alerts, config_.node.public_url, [this] { return outbox_.backlogs(); }),
           retention_(node_, hub_, config_.retention),
           server_(
               io_.get_executor(), config_.http,
@@ -95,6 +108,7 @@ class HubProcess {
 
     int run() {
         api_.set_retention(retention_);
+        api_.set_alerts(alerts_);
         api_.set_not_ready("the database has not been reached yet");
         try {
             server_.start();
@@ -122,8 +136,7 @@ class HubProcess {
     }
 
     Task<std::map<domain::ExecutionId, std::string>> read_traces(std::vector<domain::ExecutionId> ids) {
-        auto reading =
-            database_.read([ids](Tx& tx) { return priority_queue::QueueStore().trace_contexts(tx, ids); });
+        auto reading = database_.read([ids](Tx& tx) { return priority_queue::QueueStore().trace_contexts(tx, ids); });
         auto traces = co_await std::move(reading);
         co_return traces;
     }
@@ -234,7 +247,10 @@ class HubProcess {
             schedules_.reload();
             outbox_.reload();
         };
-        node_.on_timers = [this] { timers_.look(); };
+        node_.on_hint = [this](std::string_view what) {
+            if (what.empty() || what == "timers") timers_.look();
+            if (what.empty() || what == "alerts") alerts_.look();
+        };
         node_.on_outdated = [this](int min_hub) {
             log::error(kOutdated, {{"next", upgrade(min_hub)}});
             begin_to_drain(Exit::outdated);
@@ -260,6 +276,7 @@ class HubProcess {
         asio::co_spawn(io_, schedules_.run(),
                        [this](const std::exception_ptr& failure) { ended(failure, "schedules"); });
         asio::co_spawn(io_, timers_.run(), [this](const std::exception_ptr& failure) { ended(failure, "timers"); });
+        asio::co_spawn(io_, alerts_.run(), [this](const std::exception_ptr& failure) { ended(failure, "alerts"); });
         if (node_.tracer())
             asio::co_spawn(io_, tracer_.run(), [this](const std::exception_ptr& failure) { ended(failure, "tracer"); });
         asio::co_spawn(io_, outbox_.run(), [this](const std::exception_ptr& failure) { ended(failure, "outbox"); });
@@ -291,12 +308,15 @@ class HubProcess {
         log::info("draining", {{"deliveries", node_.deliveries_under_way()}});
         schedules_.stop();
         timers_.stop();
+        alerts_.stop();
         retention_.stop();
         co_await outbox_.stop(kOutboxDrain);
         co_await hub_.stop();
         if (started_) co_await node_.drain();
         server_.stop();
         client_.stop();
+        receivers_.stop();
+        smtp_.stop();
         if (node_.tracer()) co_await tracer_.stop(kTraceDrain);
         // Answers that are being written get their moment.
         for (int i = 0; i < 100 && server_.connections() > 0; ++i)
@@ -324,6 +344,10 @@ class HubProcess {
     orchestrator::ScheduleRunner schedules_;
     orchestrator::TimerRunner timers_;
     orchestrator::Outbox outbox_;
+    platform::HttpClient receivers_;
+    platform::SmtpClient smtp_;
+    orchestrator::AlertSender sender_;
+    orchestrator::AlertRunner alerts_;
     orchestrator::Retention retention_;
     platform::HttpServer server_;
     std::unique_ptr<platform::Listener> listener_;

@@ -38,7 +38,7 @@ inline constexpr std::string_view updated = "execution.updated";
 inline constexpr std::string_view refused = "execution.refused";
 }
 
-/// The vocabulary of a lane's, a budget's, a subscriber's, a timer's and a node's stream.
+/// The vocabulary of a lane's, a budget's, a subscriber's, a timer's, an alert's and a node's stream.
 namespace event {
 /// A workflow type was registered, changed, deleted: told by the tables themselves (migration 36).
 inline constexpr std::string_view lane_registered = "lane.registered";
@@ -82,6 +82,12 @@ inline constexpr std::string_view subscriber_enabled = "subscriber.enabled";
 inline constexpr std::string_view timer_set = "timer.set";
 inline constexpr std::string_view timer_due = "timer.due";
 inline constexpr std::string_view timer_cancelled = "timer.cancelled";
+/// Of an alert, told by its table (migration 40): it is raised; somebody looks after it, or does not any more; it is
+/// over.
+inline constexpr std::string_view alert_raised = "alert.raised";
+inline constexpr std::string_view alert_acknowledged = "alert.acknowledged";
+inline constexpr std::string_view alert_unacknowledged = "alert.unacknowledged";
+inline constexpr std::string_view alert_resolved = "alert.resolved";
 inline constexpr std::string_view node_leads = "node.leads";
 /// The database or its own memory is short, and less starts at once; it is not any more.
 inline constexpr std::string_view node_pressed = "node.pressed";
@@ -94,7 +100,7 @@ inline constexpr std::string_view node_promise_broken = "node.promise_broken";
 
 /// One line of a stream. `seq` is the number within the stream, from 1, without gaps (P8).
 struct Event {
-    /// "execution", "lane", "budget", "provider", "subscriber", "timer", "node": which kind of thing the stream belongs to.
+    /// "execution", "lane", "budget", "provider", "subscriber", "timer", "alert", "node": which kind of thing the stream belongs to.
     std::string_view kind = "execution";
     std::array<std::uint8_t, 16> stream{};
     int seq = 0;

@@ -22,6 +22,7 @@ const std::vector<Topic>& topics() {
         {"nodes", "node", {}},
         {"subscribers", "subscriber", {}},
         {"timers", "timer", {}},
+        {"alerts", "alert", {}},
         // What somebody may want to look at.
         {"notifications",
          "",
@@ -43,6 +44,9 @@ const std::vector<Topic>& topics() {
           event::node_pressed,
           event::node_eased,
           event::node_illegal_move,
+          event::alert_raised,
+          event::alert_acknowledged,
+          event::alert_resolved,
           event::lane_promise_broken,
           event::node_promise_broken}},
         // What goes out to the peers, and comes back.

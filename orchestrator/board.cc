@@ -170,6 +170,7 @@ void Board::observe(const Execution& row) {
     }
     if (state.order.erase(row.id, row.priority, row.created_at)) state.drain.left(now_());
     if (!row.holds_slot()) {
+        if (live_.contains(row.id)) recent_ends_.over(row.lane, row.id, row.status, now_());
         remove_live(row.id, &row);
         next_due_ = domain::earlier(next_due_, row.due_at);
         due_meanwhile_ = domain::earlier(due_meanwhile_, row.due_at);

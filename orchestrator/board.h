@@ -17,6 +17,7 @@
 #include "orchestrator/lane_times.h"
 #include "orchestrator/outage.h"
 #include "orchestrator/plan.h"
+#include "orchestrator/recent_ends.h"
 #include "priority_queue/order.h"
 #include "priority_queue/queue_store.h"
 #include "resource_manager/breaker.h"
@@ -227,6 +228,9 @@ class Board {
     void begin_due_reading() { due_meanwhile_.reset(); }
     void end_due_reading(std::optional<domain::TimePoint> read);
 
+    /// How attempts have ended lately.
+    const RecentEnds& recent_ends() const { return recent_ends_; }
+
     // Numbers.
     std::size_t live() const { return live_.size(); }
     std::size_t waiting() const;
@@ -394,6 +398,7 @@ class Board {
     std::set<domain::ExecutionId> parents_;
     std::map<domain::ExecutionId, domain::TimePoint> put_off_;
     std::optional<Outage> outage_;
+    RecentEnds recent_ends_;
     std::optional<domain::TimePoint> next_due_;
     std::optional<domain::TimePoint> due_meanwhile_;
 };

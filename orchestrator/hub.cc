@@ -83,7 +83,7 @@ Hub::Hub(Node& node, HubSettings settings)
 void Hub::hint(const std::string& payload) {
     if (payload == "grants") node_.grants_hint();
     if (payload == "catalogue") node_.catalogue_hint();
-    if (payload == "timers" || payload.empty()) node_.timers_hint();
+    if (payload == "timers" || payload == "alerts" || payload.empty()) node_.hint(payload);
     if (payload.empty()) {
         // A new listening session: others must not miss the old one for long.
         node_.heartbeat_hint();

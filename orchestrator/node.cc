@@ -235,9 +235,9 @@ void Node::seen(const Execution& row) {
     if (leads && !leads()) notify_others("execution");
 }
 
-void Node::timers_set() {
-    timers_hint();
-    if (leads && !leads()) notify_others("timers");
+void Node::changed(const std::string& what) {
+    hint(what);
+    if (leads && !leads()) notify_others(what);
 }
 
 void Node::committed(const std::vector<const Reply*>& replies) {

@@ -154,11 +154,12 @@ class Node {
     void grants_hint() { grants_wakeup_.signal(); }
     void catalogue_hint() { catalogue_wakeup_.signal(); }
     void heartbeat_hint() { heartbeat_wakeup_.signal(); }
-    void timers_hint() {
-        if (on_timers) on_timers();
+    /// Something may have changed that one of the leader's loops waits for: "timers", "alerts"; "": any of it.
+    void hint(std::string_view what) {
+        if (on_hint) on_hint(what);
     }
-    /// This node has set or moved a timer: whoever leads may have to wake earlier.
-    void timers_set();
+    /// This node has changed it: whoever leads may have to wake earlier.
+    void changed(const std::string& what);
     /// Other nodes are told that there is something in the tables: one NOTIFY for all that happens within 10 ms.
     void notify_others(const std::string& what);
 
@@ -174,8 +175,8 @@ class Node {
     std::function<void()> on_catalogue;
     /// The catalogue's version has grown: API keys may have changed with it.
     std::function<void()> on_keys;
-    /// Timers may have been set or moved.
-    std::function<void()> on_timers;
+    /// See hint().
+    std::function<void(std::string_view)> on_hint;
     /// The schema has gone beyond this hub, which is too old for it now (protocol R23): told once.
     std::function<void(int min_hub)> on_outdated;
     std::function<void()> on_in_doubt;

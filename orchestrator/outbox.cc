@@ -144,6 +144,7 @@ void Outbox::close_all() {
     lines_.clear();
     tail_.rest();
     node_.probe().show_outbox({});
+    backlogs_.clear();
 }
 
 void Outbox::stand_down() {
@@ -602,6 +603,7 @@ Task<void> Outbox::look_at_backlogs() {
                          line->state.failures >= journal::kFailing});
     }
     node_.probe().show_outbox(shown);
+    backlogs_ = std::move(shown);
 }
 
 }

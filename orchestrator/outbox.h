@@ -38,6 +38,8 @@ class Outbox final : public LeaderLoop {
         loaded_ = false;
         wake();
     }
+    /// Those that this node tells, as it last looked.
+    const std::vector<Probe::Backlog>& backlogs() const { return backlogs_; }
     /// Feeds itself from the journal until stop().
     platform::Task<void> run_tail() { return tail_.run(); }
 
@@ -122,6 +124,7 @@ class Outbox final : public LeaderLoop {
     std::vector<LinePtr> closing_;
     /// What is done in the database for subscribers leaves room for all that is more urgent.
     platform::Semaphore database_;
+    std::vector<Probe::Backlog> backlogs_;
     std::optional<std::int64_t> epoch_;
     std::chrono::steady_clock::time_point loaded_at_{};
     std::chrono::steady_clock::time_point looked_at_{};

@@ -217,6 +217,14 @@ struct Probe::Families {
                     .Name("impresario_trace_spans_total")
                     .Help("Spans by what became of them: told to the collector, rejected by it, dropped.")
                     .Register(r)),
+          alert_messages(BuildCounter()
+                             .Name("impresario_alert_messages_total")
+                             .Help("Messages about alerts by receiver and by what became of them.")
+                             .Register(r)),
+          alerts_firing(BuildGauge()
+                            .Name("impresario_alerts_firing")
+                            .Help("Alerts that fire, as the node knows that leads.")
+                            .Register(r)),
           timer_delay(BuildHistogram()
                           .Name("impresario_timer_delay_seconds")
                           .Help("From when a timer was due to when its stream said so.")
@@ -281,6 +289,8 @@ struct Probe::Families {
     Family<Counter>& removed;
     Family<Gauge>& stalled;
     Family<Counter>& spans;
+    Family<Counter>& alert_messages;
+    Family<Gauge>& alerts_firing;
     Family<Histogram>& timer_delay;
     Family<Counter>& outbox_deliveries;
     Family<Gauge>& outbox_lag;
@@ -325,6 +335,10 @@ void Probe::dropped(std::string_view reason, std::size_t count) {
     families_->dropped.Add({{"reason", std::string(reason)}}).Increment(static_cast<double>(count));
 }
 void Probe::turned_away(std::size_t count) { families_->turned_away.Add({}).Increment(static_cast<double>(count)); }
+void Probe::alert_sent(std::string_view receiver, std::string_view outcome) {
+    families_->alert_messages.Add({{"receiver", std::string(receiver)}, {"outcome", std::string(outcome)}}).Increment();
+}
+void Probe::show_alerts(std::size_t firing) { families_->alerts_firing.Add({}).Set(static_cast<double>(firing)); }
 void Probe::timer_due(domain::Duration late) { families_->timer_delay.Add({}, kFast).Observe(seconds(late)); }
 void Probe::fenced() { families_->fenced.Add({}).Increment(); }
 void Probe::illegal_move() { families_->illegal.Add({}).Increment(); }

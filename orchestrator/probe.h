@@ -66,6 +66,10 @@ class Probe {
     void show_stalled(const std::map<std::string_view, std::int64_t>& causes);
     /// told, rejected by the collector, or dropped.
     void spans(std::string_view outcome, std::size_t count);
+    /// A message about alerts, and what became of it.
+    void alert_sent(std::string_view receiver, std::string_view outcome);
+    /// So many fire.
+    void show_alerts(std::size_t firing);
     /// A timer has come due, so much later than it was to.
     void timer_due(domain::Duration late);
     void show_batch(int batch);

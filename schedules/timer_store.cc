@@ -1,5 +1,6 @@
 #include "schedules/timer_store.h"
 
+#include "platform/writer.h"
 #include "schedules_sql.h"
 
 namespace impresario::schedules {
@@ -42,7 +43,7 @@ std::optional<Timer> first_timer(const Rows& rows) {
 std::optional<Timer> TimerStore::put(Tx& tx, const Timer& timer, std::optional<WaitingToken> token,
                                      const domain::NodeId& writer) const {
     tx.send(sql::hurry);
-    tx.send(sql::write_as_hub, Params().add(writer));
+    platform::write_as(tx, writer);
     return first_timer(tx.exec(sql::put_timer, Params()
                                                    .add(timer.organization_id)
                                                    .add(timer.name)
@@ -56,7 +57,7 @@ std::optional<Timer> TimerStore::cancel(Tx& tx, const std::string& organization_
                                         const std::string& by, std::optional<WaitingToken> token,
                                         const domain::NodeId& writer) const {
     tx.send(sql::hurry);
-    tx.send(sql::write_as_hub, Params().add(writer));
+    platform::write_as(tx, writer);
     return first_timer(tx.exec(sql::end_timer, Params().add(organization_id).add(name).add(by).add(token)));
 }
 
@@ -74,7 +75,7 @@ std::vector<Timer> TimerStore::list(Tx& tx, const std::string& organization_id, 
 }
 
 std::vector<TimePoint> TimerStore::fire(Tx& tx, int most, const domain::NodeId& writer) const {
-    tx.send(sql::write_as_hub, Params().add(writer));
+    platform::write_as(tx, writer);
     const auto rows = tx.exec(sql::fire_timers, Params().add(most));
     std::vector<TimePoint> due;
     due.reserve(rows.size());

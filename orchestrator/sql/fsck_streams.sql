@@ -1,4 +1,4 @@
--- P8. The same for the streams of lanes, budgets, providers, nodes, subscribers and timers, as long as the row is there that counts
+-- P8. The same for the streams of lanes, budgets, providers, nodes, subscribers, timers and alerts, as long as the row is there that counts
 -- them. Where events have gone after their time, what is left of a stream is its end.
 -- plan: for its parameters
 with counted as (
@@ -12,6 +12,8 @@ with counted as (
     from subscribers s join subscriber_states t using (subscriber_id) where s.deleted_at is null
     union all
     select organization_id, null, 'timer ' || name, timer_id, last_seq from timers
+    union all
+    select organization_id, null, 'alert ' || fingerprint, alert_id, last_seq from alerts
     union all
     select null, null, 'node ' || name || ' ' || node, node, last_seq from nodes
 ), streams as (

@@ -37,8 +37,8 @@ std::set<std::string> existing_places() {
                                  "http.client.connect",   "http.client.write",  "http.client.read",
                                  "http.client.read_body", "http.server.accept", "http.server.read",
                                  "http.server.read_body", "http.server.write",  "http.server.pour"};
-    for (const auto* room : {"api", "journal", "orchestrator", "priority_queue", "resource_manager", "schedules",
-                             "subworkflows", "webhooks"})
+    for (const auto* room : {"alerts", "api", "journal", "orchestrator", "priority_queue", "resource_manager",
+                             "schedules", "subworkflows", "webhooks"})
         for (const auto& file : fs::directory_iterator(fs::path(IMPRESARIO_SOURCE_DIR) / room / "sql"))
             if (file.path().extension() == ".sql" && !kElsewhere.contains(file.path().stem().string()))
                 places.insert("sql." + file.path().stem().string());

@@ -19,7 +19,10 @@ constexpr const char* kConfig =
     "[hub]\nlease_seconds = 6\nheartbeat_ms = 1000\ntick_ms = 300\ndrain_seconds = 5\n"
     "[retention]\nevery_seconds = 1\n"
     // Nobody is there: it is tried, and stops nothing.
-    "[tracing]\nurl = \"http://127.0.0.1:9/v1/traces\"\n";
+    "[tracing]\nurl = \"http://127.0.0.1:9/v1/traces\"\n"
+    "[alerts]\nevery_seconds = 1\n[[alerts.receivers]]\nname = \"away\"\ntype = \"slack\"\nurl = "
+    "\"http://127.0.0.1:9/\"\n[[alerts.rules]]\nname = \"queue_depth_high\"\nraise = 2\nclear = 2\nfor_seconds = 1\n"
+    "keep_seconds = 0\n[alerts.route]\nreceiver = \"away\"\ngroup_by = [\"alertname\"]\ngroup_wait_seconds = 0\ngroup_interval_seconds = 1\n";
 constexpr auto kPatience = std::chrono::seconds{60};
 }
 

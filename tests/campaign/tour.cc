@@ -50,6 +50,26 @@ std::string in_two_seconds() {
     return text;
 }
 
+/// What somebody else tells, who looks after it, and what nobody is to hear of.
+void be_alerted(Hubs& hubs) {
+    hubs.ask("POST", "/api/v2/alerts", Json::array({{{"labels", {{"alertname", "elsewhere"}}}}}));
+    const auto alerts = hubs.ask("GET", "/v1/alerts?state=all").json().value("alerts", Json::array());
+    for (const auto& alert : alerts) {
+        if (alert.value("name", "") != "elsewhere") continue;
+        const auto at = "/v1/alerts/" + alert.value("fingerprint", "");
+        hubs.ask("GET", at);
+        hubs.ask("POST", at + "/acknowledge", {{"reason", "campaign"}});
+        hubs.ask("POST", at + "/unacknowledge", Json::object());
+    }
+    const auto silence = hubs.ask("POST", "/v1/silences",
+                                  {{"matchers", {"alertname=nothing"}}, {"for_seconds", 60}, {"comment", "campaign"}})
+                             .json();
+    hubs.ask("GET", "/v1/silences");
+    if (silence.is_object()) hubs.ask("DELETE", "/v1/silences/" + silence.value("silence_id", ""));
+    for (const auto* page : {"/v1/alert-rules", "/v1/receivers", "/v1/notifications", "/v1/incidents/00"})
+        hubs.ask("GET", page);
+}
+
 /// Waits until it has ended, or for as long as its attempts could take.
 Json end_of(Hubs& hubs, const std::string& id) {
     Json view;
@@ -197,6 +217,7 @@ void tour(Hubs& hubs, const Peer& peer) {
     hubs.ask("GET", "/v1/timers/late");
     hubs.ask("DELETE", "/v1/timers/late");
     for (const auto* state : {"waiting", "cancelled"}) hubs.ask("GET", std::string("/v1/timers?state=") + state);
+    be_alerted(hubs);
 
     // Of two one is shed once there is room for one; then it is asked for anew.
     type("bounded", {{"enabled", false}, {"queue_soft_limit", 2}, {"queue_hard_limit", 2}});

@@ -1,0 +1,1 @@
+select group_key, state from alert_groups

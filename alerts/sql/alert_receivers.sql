@@ -1,0 +1,1 @@
+select receiver, state from alert_receivers

@@ -1,0 +1,17 @@
+#pragma once
+// What rules look at, as the scheduler knows it. Pure.
+
+#include "alerts/reading.h"
+#include "orchestrator/board.h"
+#include "orchestrator/probe.h"
+
+namespace impresario::orchestrator {
+
+/// queue_depth, failed_percent, retry_rise_percent, budget_used_percent, budget_short_seconds, provider_used_percent,
+/// provider_cooling_seconds, breaker_open.
+alerts::Readings read_board(const Board& board, domain::TimePoint now);
+
+/// outbox_lag_seconds.
+std::vector<alerts::Reading> read_backlogs(const std::vector<Probe::Backlog>& backlogs);
+
+}

@@ -1,0 +1,49 @@
+#pragma once
+// How messages about alerts leave: one POST, or one mail, and what became of it.
+
+#include <string>
+
+#include "alerts/message.h"
+#include "alerts/notifier_plan.h"
+#include "alerts/settings.h"
+#include "platform/async.h"
+#include "platform/clock.h"
+#include "platform/http_client.h"
+#include "platform/smtp_client.h"
+
+namespace impresario::orchestrator {
+
+/// Network thread only. What it is given outlives it.
+class AlertSender {
+  public:
+    /// Receivers are the operator's own choice: `client` may reach private addresses.
+    AlertSender(platform::HttpClient& client, platform::SmtpClient& smtp, platform::Clock& clock,
+                const alerts::Settings& settings);
+
+    /// Never throws for what a network or a receiver does. Answers before alerts::kDeliveryLease has passed.
+    platform::Task<alerts::DeliveryResult> send(alerts::Message message);
+    /// nullptr: there is none of that name.
+    const alerts::Receiver* find(const std::string& name) const;
+
+  private:
+    struct Request {
+        std::string url;
+        platform::Headers headers;
+        std::string body;
+    };
+    Request request_of(const alerts::Receiver& receiver, const alerts::Message& message) const;
+    struct Answer {
+        /// 0: there is none.
+        int status = 0;
+        alerts::DeliveryResult result;
+    };
+    platform::Task<Answer> post(const alerts::Receiver& receiver, Request request);
+    platform::Task<alerts::DeliveryResult> mail(const alerts::Receiver& receiver, alerts::Message message);
+
+    platform::HttpClient& client_;
+    platform::SmtpClient& smtp_;
+    platform::Clock& clock_;
+    const alerts::Settings& settings_;
+};
+
+}
