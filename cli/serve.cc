@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "migrations/migrations.h"
 #include "orchestrator/alert_runner.h"
+#include "orchestrator/event_partitions.h"
 #include "orchestrator/outbox.h"
 #include "orchestrator/retention.h"
 #include "orchestrator/schedule_runner.h"
@@ -56,6 +57,13 @@ platform::HttpClientSettings operators_client(const Config& config) {
     return settings;
 }
 
+/// What retention has emptied is looked for as often as retention works, at least every minute.
+orchestrator::EventPartitionsSettings event_partitions(const Config& config) {
+    orchestrator::EventPartitionsSettings settings;
+    settings.drop_every = std::min(settings.drop_every, config.retention.every);
+    return settings;
+}
+
 orchestrator::TracingSettings tracing(const Config& config) {
     auto settings = config.tracing;
     settings.version = kVersion;
@@ -100,6 +108,7 @@ class HubProcess {
           sender_(receivers_, smtp_, clock_, config_.alerts),
           alerts_(node_, hub_, sender_, config_.alerts, config_.node.public_url, [this] { return outbox_.backlogs(); }),
           retention_(node_, hub_, config_.retention),
+          event_partitions_(node_, hub_, event_partitions(config_)),
           server_(
               io_.get_executor(), config_.http,
               [this](platform::HttpRequest request) { return api_.handle(std::move(request)); },
@@ -282,6 +291,8 @@ class HubProcess {
         asio::co_spawn(io_, outbox_.run(), [this](const std::exception_ptr& failure) { ended(failure, "outbox"); });
         asio::co_spawn(io_, retention_.run(),
                        [this](const std::exception_ptr& failure) { ended(failure, "retention"); });
+        asio::co_spawn(io_, event_partitions_.run(),
+                       [this](const std::exception_ptr& failure) { ended(failure, "event partitions"); });
         asio::co_spawn(io_, outbox_.run_tail(),
                        [this](const std::exception_ptr& failure) { ended(failure, "outbox's tail"); });
         asio::co_spawn(io_, hub_.run(), [this](const std::exception_ptr& failure) { ended(failure, "hub"); });
@@ -310,6 +321,7 @@ class HubProcess {
         timers_.stop();
         alerts_.stop();
         retention_.stop();
+        event_partitions_.stop();
         co_await outbox_.stop(kOutboxDrain);
         co_await hub_.stop();
         if (started_) co_await node_.drain();
@@ -349,6 +361,7 @@ class HubProcess {
     orchestrator::AlertSender sender_;
     orchestrator::AlertRunner alerts_;
     orchestrator::Retention retention_;
+    orchestrator::EventPartitions event_partitions_;
     platform::HttpServer server_;
     std::unique_ptr<platform::Listener> listener_;
     asio::signal_set signals_;

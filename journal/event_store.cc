@@ -1,5 +1,7 @@
 #include "journal/event_store.h"
 
+#include <limits>
+
 #include "journal_sql.h"
 
 namespace impresario::journal {
@@ -56,17 +58,22 @@ std::vector<StoredEvent> EventStore::stream(Tx& tx, const std::array<std::uint8_
 }
 
 FeedStart EventStore::begin_feed(Tx& tx) const {
+    FeedStart start;
+    // In this order: the number first (migration 28).
+    const auto last = tx.exec(sql::last_event, Params().add(std::numeric_limits<std::int64_t>::max()));
+    start.mark.number = RowReader(last, 0).integer();
     const auto rows = tx.exec(sql::begin_feed);
     RowReader row(rows, 0);
-    FeedStart start;
     start.position = row.text();
     start.begun = row.text();
+    start.mark.transaction = std::stoll(start.begun);
     return start;
 }
 
 Feed EventStore::feed(Tx& tx, const std::string& position, const std::string& begun, const domain::NodeId& reader,
-                      int most) const {
-    const auto rows = tx.exec(sql::feed_events, Params().add(position).add(reader).add(most + 1).add(begun));
+                      int most, std::int64_t settled) const {
+    const auto rows =
+        tx.exec(sql::feed_events, Params().add(position).add(reader).add(most + 1).add(begun).add(settled));
     Feed feed;
     feed.position = RowReader(rows, 0).text();
     feed.overflow = rows.size() > static_cast<std::size_t>(most);

@@ -8,6 +8,7 @@
 #include "domain/event.h"
 #include "domain/id.h"
 #include "domain/time.h"
+#include "journal/horizon.h"
 #include "platform/sql.h"
 
 namespace impresario::journal {
@@ -26,10 +27,16 @@ struct FeedEvent {
     std::string payload;
 };
 
+/// The oldest transaction that a feed's position does not see the end of.
+inline std::int64_t oldest_in(const std::string& position) { return std::stoll(position); }
+
 /// Where a feed begins: the snapshot, and the number below which every transaction had begun to write.
 struct FeedStart {
     std::string position;
     std::string begun;
+    /// The last event there was before that, and the same transaction. Its number is never given out again, whatever
+    /// happens to the server; one that was only taken might be (StreamStore::last_event).
+    Mark mark;
 };
 
 struct Feed {
@@ -50,8 +57,9 @@ class EventStore {
     /// A feed that begins now.
     FeedStart begin_feed(platform::Tx& tx) const;
     /// At most `most` events since `position`, without those that `reader` has begun to write since its feed `begun`.
+    /// All of them have numbers beyond `settled`, which is settled at `position`.
     Feed feed(platform::Tx& tx, const std::string& position, const std::string& begun, const domain::NodeId& reader,
-              int most) const;
+              int most, std::int64_t settled = 0) const;
 };
 
 }

@@ -54,10 +54,10 @@ class StreamStore {
     NumberedPage page(platform::Tx& tx, std::int64_t after, std::int64_t last, int most) const;
     /// Where a page ends that has no events: before the next that there is, or at `last`.
     std::int64_t skip(platform::Tx& tx, std::int64_t after, std::int64_t last) const;
-    /// The highest number of an event up to `last`; 0: there is none. Unlike `latest` it outlives whatever happens to
+    /// The highest number of an event up to `last`, gone or not; 0: there was none. Unlike `latest` it outlives whatever happens to
     /// the server: a number that was taken and not committed may be given out again after a crash.
     std::int64_t last_event(platform::Tx& tx, std::int64_t last) const;
-    /// From there on all that there was is kept; nullopt: there are no events.
+    /// From there on all that there was is kept; nullopt: there has been no event.
     std::optional<std::int64_t> first(platform::Tx& tx) const;
 };
 

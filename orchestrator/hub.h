@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "journal/horizon.h"
 #include "journal/metric_store.h"
 #include "orchestrator/board.h"
 #include "orchestrator/decide.h"
@@ -197,6 +198,9 @@ class Hub {
     std::string feed_position_;
     /// Where the feed of this scheduler began.
     std::string feed_begun_;
+    /// Which numbers were settled at its position, as far as it is worth knowing: what is read has higher ones.
+    journal::Horizon feed_horizon_;
+    std::chrono::steady_clock::time_point feed_marked_at_{};
     std::chrono::steady_clock::time_point feed_read_at_{};
     /// What this node began before that may bring rows that others have changed since, without the feed telling of it:
     /// they are read again.

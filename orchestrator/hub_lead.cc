@@ -121,6 +121,9 @@ Task<void> Hub::load() {
     if (!board_) throw platform::DatabaseUnavailable("stepped down while loading");
     feed_position_ = loaded.feed.position;
     feed_begun_ = loaded.feed.begun;
+    feed_horizon_ = {};
+    feed_horizon_.mark(loaded.feed.mark);
+    feed_marked_at_ = steady_clock::now();
     feed_hinted_ = true;
     doubted_until_ = node_.operations().now();
     inbox_hinted_ = true;

@@ -24,6 +24,8 @@ namespace log = platform::log;
 namespace {
 /// More than this from other writers between two readings of the feed: rebuilding is cheaper.
 constexpr int kMostFeed = 20000;
+/// How often it is looked at which numbers the feed has left behind: that matters from partition to partition.
+constexpr seconds kMarkFeedEvery{60};
 /// How long a row is left alone that did not change as it should have, and one that cannot be written at all.
 constexpr Duration kUnchangedPause = milliseconds{20};
 constexpr Duration kFaultyPause = std::chrono::minutes{1};
@@ -102,18 +104,21 @@ Task<void> Hub::read_feed() {
     struct Read {
         journal::Feed feed;
         std::vector<priority_queue::LockedExecution> rows;
+        journal::Mark mark;
     };
-    auto asked_read =
-        node_.database().transact([position = feed_position_, begun = feed_begun_, id = node_.id()](Tx& tx) {
-            Read result;
-            result.feed = journal::EventStore().feed(tx, position, begun, id, kMostFeed);
-            if (result.feed.overflow) return result;
-            std::set<ExecutionId> ids;
-            for (const auto& event : result.feed.events)
-                if (changes_execution(event)) ids.insert(ExecutionId{event.stream});
-            if (!ids.empty()) result.rows = priority_queue::QueueStore().read(tx, {ids.begin(), ids.end()});
-            return result;
-        });
+    const bool marks = feed_read_at_ - feed_marked_at_ > kMarkFeedEvery;
+    auto asked_read = node_.database().transact([position = feed_position_, begun = feed_begun_, id = node_.id(),
+                                                 settled = feed_horizon_.settled(), marks](Tx& tx) {
+        Read result;
+        result.feed = journal::EventStore().feed(tx, position, begun, id, kMostFeed, settled);
+        if (marks) result.mark = journal::EventStore().begin_feed(tx).mark;
+        if (result.feed.overflow) return result;
+        std::set<ExecutionId> ids;
+        for (const auto& event : result.feed.events)
+            if (changes_execution(event)) ids.insert(ExecutionId{event.stream});
+        if (!ids.empty()) result.rows = priority_queue::QueueStore().read(tx, {ids.begin(), ids.end()});
+        return result;
+    });
     const auto read = co_await std::move(asked_read);
     if (!board_) co_return;
     if (read.feed.overflow) {
@@ -122,6 +127,9 @@ Task<void> Hub::read_feed() {
         co_return;
     }
     feed_position_ = read.feed.position;
+    if (marks) feed_marked_at_ = feed_read_at_;
+    feed_horizon_.mark(read.mark);
+    feed_horizon_.ended(journal::oldest_in(feed_position_));
     for (const auto& event : read.feed.events) {
         if (!changes_execution(event)) continue;
         if (const auto news = endpoint_news_in(event.payload)) board_->endpoint_news(*news, node_.clock().now());

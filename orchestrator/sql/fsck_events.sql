@@ -1,13 +1,14 @@
--- P8. The numbers of a stream have no gaps, and the row knows the last.
+-- P8. The numbers of a stream have no gaps, none comes twice, and the row knows the last.
 -- plan: for its parameters
 with streams as (
-    select stream_id, count(*) as count, min(seq) as first, max(seq) as last from events where kind = 'execution' group by 1
+    select stream_id, sum(times) as count, count(*) as numbers, min(seq) as first, max(seq) as last
+    from (select stream_id, seq, count(*) as times from events where kind = 'execution' group by 1, 2) as each group by 1
 ), found as (
     select e.organization_id, e.workflow_type, 'execution ' || e.execution_id as subject,
            format('is at event %s and has %s, from %s to %s', e.last_seq, coalesce(s.count, 0), coalesce(s.first, 0),
                   coalesce(s.last, 0)) as what
     from executions e left join streams s on s.stream_id = e.execution_id
-    where (e.last_seq, e.last_seq, least(e.last_seq, 1))
-          is distinct from (coalesce(s.count, 0)::int, coalesce(s.last, 0), coalesce(s.first, 0))
+    where (e.last_seq, e.last_seq, e.last_seq, least(e.last_seq, 1))
+          is distinct from (coalesce(s.count, 0)::int, coalesce(s.numbers, 0)::int, coalesce(s.last, 0), coalesce(s.first, 0))
 )
 @fsck_findings@

@@ -13,7 +13,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-
 struct Spoilt {
     const char* sql;
     const char* check;
@@ -148,6 +147,27 @@ INSTANTIATE_TEST_SUITE_P(
                "costs 0.000999 USD, its attempts 0.001000, and 0.001000"},
         Spoilt{"update permits set attempt_id = gen_random_uuid()", "permits", "no such attempt"},
         Spoilt{"delete from events where seq = 2", "events", "is at event 3 and has 2, from 1 to 3"},
+        Spoilt{
+            "delete from events where seq = 2; insert into events (event_id, kind, stream_id, seq, organization_id, "
+            "type) "
+            "values (1500000, 'execution', '01890000-0000-7000-8000-000000000001', 1, 'default', 'execution.retrying')",
+            "events", "is at event 3 and has 3, from 1 to 3"},
+        Spoilt{"insert into events (event_id, kind, stream_id, seq, organization_id, type) select 1500000, 'lane', "
+               "lane_id, 1, "
+               "'default', 'lane.changed' from workflow_types where name = 't'; update workflow_types set last_seq = 2 "
+               "where "
+               "name = 't'; update events set seq = 2 where event_id = 1500000; insert into events (event_id, kind, "
+               "stream_id, "
+               "seq, organization_id, type) select 1500001, 'lane', lane_id, 1, 'default', 'lane.changed' from "
+               "workflow_types "
+               "where name = 't'; update workflow_types set last_seq = 3 where name = 't'; update events set seq = 3 "
+               "where "
+               "event_id = 1500000",
+               "streams", "is at event 3 and has 3, from 1 to 3"},
+        Spoilt{"insert into forgotten_events select lane_id, 2 from workflow_types where name = 't'", "streams",
+               "has 1, from 1 to 1, those up to 2 gone"},
+        Spoilt{"update retention set events_until = 1000000; delete from events where kind = 'lane'", "streams",
+               "is at event 1 and has 0"},
         Spoilt{"update workflow_types set last_seq = 2 where name = 't'", "streams", "is at event 2 and has 1"},
         Spoilt{"update budgets set last_seq = 1", "streams", "budget day is at event 1"}));
 

@@ -467,11 +467,11 @@ void EventStore::append(Tx& tx, const std::vector<domain::Event>& events, const 
 }
 
 FeedStart EventStore::begin_feed(Tx& tx) const {
-    return {std::to_string(tables(tx).events.size()), std::to_string(Transaction::of(tx).xid())};
+    return {std::to_string(tables(tx).events.size()), std::to_string(Transaction::of(tx).xid()), {}};
 }
 
 Feed EventStore::feed(Tx& tx, const std::string& position, const std::string& begun, const domain::NodeId& reader,
-                      int) const {
+                      int, std::int64_t) const {
     const auto& all = tables(tx).events;
     const auto first = std::stoull(begun);
     Feed feed;

@@ -1,0 +1,1 @@
+select drop_event_partitions($1)

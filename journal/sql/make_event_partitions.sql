@@ -1,0 +1,1 @@
+select make_event_partitions($1, $2)
