@@ -34,8 +34,9 @@ void RetentionStore::sum_up(Tx& tx, const std::vector<ExecutionId>& executions) 
     tx.exec(sql::sum_up_executions, Params().add(ids(executions)));
 }
 
-std::int64_t RetentionStore::remove_events(Tx& tx, const std::vector<ExecutionId>& executions) const {
-    const auto rows = tx.exec(sql::remove_events, Params().add(ids(executions)));
+std::int64_t RetentionStore::remove_events(Tx& tx, const std::vector<ExecutionId>& executions,
+                                           std::int64_t last) const {
+    const auto rows = tx.exec(sql::remove_events, Params().add(ids(executions)).add(last));
     return RowReader(rows, 0).integer();
 }
 

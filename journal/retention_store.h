@@ -21,8 +21,9 @@ class RetentionStore {
     std::int64_t told(platform::Tx& tx, const std::string& organization_id) const;
     /// Adds what they come to, by day, and notes their events as gone; then they are removed.
     void sum_up(platform::Tx& tx, const std::vector<domain::ExecutionId>& executions) const;
-    /// Removes their events. Returns how many.
-    std::int64_t remove_events(platform::Tx& tx, const std::vector<domain::ExecutionId>& executions) const;
+    /// Removes their events, the last of which has that number. Returns how many.
+    std::int64_t remove_events(platform::Tx& tx, const std::vector<domain::ExecutionId>& executions,
+                               std::int64_t last) const;
 
     struct OldEvents {
         std::vector<std::int64_t> numbers;
@@ -30,8 +31,8 @@ class RetentionStore {
         std::optional<std::int64_t> until;
     };
     /// Of the next page after a number: events of anything but executions that are older than that and have been told.
-    /// The last of each stream stays, as long as there is what it belongs to where that can go (a timer).
     OldEvents old_events(platform::Tx& tx, std::int64_t after, domain::Duration age, std::int64_t told) const;
+    /// Removes them, and notes where their streams go on. Returns how many.
     std::int64_t forget_events(platform::Tx& tx, const std::vector<std::int64_t>& numbers) const;
     void note_pass(platform::Tx& tx, double seconds) const;
 

@@ -24,6 +24,7 @@ OutputReply OutputStore::append(Tx& tx, const domain::ExecutionId& execution, co
     if (!row.flag()) return {OutputReply::Outcome::closed};
     const int number = row.small();
     int seq = row.small();
+    const auto after = row.integer();
     const int said = row.small();
 
     std::set<std::string, std::less<>> known;
@@ -31,7 +32,7 @@ OutputReply OutputStore::append(Tx& tx, const domain::ExecutionId& execution, co
     for (const auto& entry : entries)
         if (!entry.event_id.empty()) named.add(entry.event_id);
     if (named.size() > 0) {
-        const auto before = tx.exec(sql::published_before, Params().add(execution).add(std::move(named)));
+        const auto before = tx.exec(sql::published_before, Params().add(execution).add(std::move(named)).add(after));
         for (std::size_t i = 0; i < before.size(); ++i) known.insert(RowReader(before, i).text());
     }
     std::vector<domain::Event> events;

@@ -1,6 +1,7 @@
 #include "orchestrator/retention.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "platform/log.h"
 #include "resource_manager/usage_store.h"
@@ -33,6 +34,7 @@ constexpr seconds kSettling{60};
 /// While the database or the hub is short of something.
 constexpr seconds kPressed{5};
 constexpr seconds kTroublePause{2};
+constexpr auto kAnywhere = std::numeric_limits<std::int64_t>::max();
 
 struct Look {
     std::vector<Family> families;
@@ -193,15 +195,20 @@ Task<void> Retention::remove(const std::string& organization_id, const std::vect
         journal.lock(tx);
         const auto told = journal.told(tx, organization_id);
         std::vector<ExecutionId> going;
+        std::int64_t last = 0;
         const auto families = EndedStore().lock(tx, firsts);
         for (const auto& family : families) {
             const auto at = journal::goes_at(settings_.policy, family, told);
             if (!at || *at > now) continue;
-            for (const auto& member : family.members) going.push_back(member.id);
+            for (const auto& member : family.members) {
+                going.push_back(member.id);
+                // Of one without its last event, what is there may be anywhere.
+                last = std::max(last, member.last_event > 0 ? member.last_event : kAnywhere);
+            }
         }
         if (going.empty()) return std::pair<std::int64_t, std::int64_t>{};
         journal.sum_up(tx, going);
-        const auto events = journal.remove_events(tx, going);
+        const auto events = journal.remove_events(tx, going, last);
         webhooks::AttemptStore().remove(tx, going);
         resource_manager::UsageStore().remove(tx, going);
         EndedStore().remove(tx, going);

@@ -5,6 +5,6 @@ with found as (
            format('is %s after %s failures, and may be tried again %s times', e.status, e.retry_count, e.max_retries) as what
     from executions e
     where e.retry_count > e.max_retries and e.status not in ('completed', 'failed', 'cancelled', 'dead')
-      and not exists (select from events v where v.stream_id = e.execution_id and v.type = 'execution.updated')
+      and not exists (select from events v where v.stream_id = e.execution_id and v.event_id > e.events_after and v.type = 'execution.updated')
 )
 @fsck_findings@

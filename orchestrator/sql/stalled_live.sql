@@ -5,7 +5,7 @@ select e.execution_id, coalesce(v.at, e.updated_at), coalesce(n.lease_until > cl
             when p.held_until > clock_timestamp() then coalesce(p.held_detail, p.held_reason) end,
        case when p.breaker = 'open' then p.breaker_until else p.held_until end
 from executions e
-left join events v on v.stream_id = e.execution_id and v.seq = e.last_seq
+left join events v on v.stream_id = e.execution_id and v.seq = e.last_seq and v.event_id > e.events_after
 left join nodes n on n.node = e.attempt_node
 left join endpoints p on p.endpoint_id = e.endpoint_id
 where e.timeout_at is not null and ($1::text is null or e.organization_id = $1)

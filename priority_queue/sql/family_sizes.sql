@@ -10,7 +10,9 @@ select 'execution_results', count(*),
                     coalesce(pg_column_size(items), 0)), 0)
 from execution_results where execution_id = any($1::uuid[])
 union all
-select 'events', count(*), coalesce(sum(120 + pg_column_size(payload)), 0) from events where stream_id = any($1::uuid[])
+select 'events', count(*), coalesce(sum(120 + pg_column_size(payload)), 0) from events
+where stream_id = any($1::uuid[])
+  and event_id > coalesce((select min(events_after) from executions where execution_id = any($1::uuid[])), 0)
 union all
 select 'attempts', count(*), coalesce(sum(140 + coalesce(pg_column_size(callback_answer), 0)), 0)
 from attempts where execution_id = any($1::uuid[])

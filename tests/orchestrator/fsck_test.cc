@@ -152,6 +152,8 @@ INSTANTIATE_TEST_SUITE_P(
             "type) "
             "values (1500000, 'execution', '01890000-0000-7000-8000-000000000001', 1, 'default', 'execution.retrying')",
             "events", "is at event 3 and has 3, from 1 to 3"},
+        Spoilt{"update executions set events_after = 1000 where status = 'completed'", "events",
+               "none is looked for before 1001"},
         Spoilt{"insert into events (event_id, kind, stream_id, seq, organization_id, type) select 1500000, 'lane', "
                "lane_id, 1, "
                "'default', 'lane.changed' from workflow_types where name = 't'; update workflow_types set last_seq = 2 "
