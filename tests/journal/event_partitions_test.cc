@@ -207,6 +207,20 @@ TEST_F(EventPartitions, EveryReaderGoesOverTheBoundaries) {
     });
 }
 
+TEST_F(EventPartitions, WhereAllHasGoneTheNumbersGoOn) {
+    append(100);
+    db_.transact([&](Tx& tx) {
+        const StreamStore streams;
+        const auto last = streams.last_event(tx, std::numeric_limits<std::int64_t>::max());
+        std::vector<std::int64_t> numbers;
+        for (auto number = last - 99; number <= last; ++number) numbers.push_back(number);
+        EXPECT_EQ(RetentionStore().forget_events(tx, numbers), 100);
+        EXPECT_EQ(streams.last_event(tx, std::numeric_limits<std::int64_t>::max()), last);
+        EXPECT_EQ(streams.first(tx), last + 1) << "who comes back from before is told that he has missed something";
+    });
+    EXPECT_EQ(db_.value("select seq from forgotten_events where stream_id = '" + std::string(kStream) + "'"), "100");
+}
+
 TEST_F(EventPartitions, NoEventIsLostWhoeverMakesThemMeanwhile) {
     std::atomic<bool> stop{false};
     std::atomic<int> written{0};
