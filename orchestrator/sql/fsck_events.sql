@@ -1,9 +1,9 @@
 -- P8. The numbers of a stream have no gaps, none comes twice, and the row knows the last.
 -- plan: for its parameters
 with streams as (
-    select stream_id, sum(times) as count, count(*) as numbers, min(seq) as first, max(seq) as last,
+    select stream_id, count(*) as count, count(distinct seq) as numbers, min(seq) as first, max(seq) as last,
            min(event_id) as event_id
-    from (select stream_id, seq, count(*) as times, min(event_id) as event_id from events where kind = 'execution' group by 1, 2) as each group by 1
+    from events where kind = 'execution' group by 1
 ), found as (
     select e.organization_id, e.workflow_type, 'execution ' || e.execution_id as subject,
            format('is at event %s and has %s, from %s to %s', e.last_seq, coalesce(s.count, 0), coalesce(s.first, 0),

@@ -17,8 +17,8 @@ with counted as (
     union all
     select null, null, 'node ' || name || ' ' || node, node, last_seq from nodes
 ), streams as (
-    select stream_id, sum(times) as count, count(*) as numbers, min(seq) as first, max(seq) as last
-    from (select stream_id, seq, count(*) as times from events where kind <> 'execution' group by 1, 2) as each group by 1
+    select stream_id, count(*) as count, count(distinct seq) as numbers, min(seq) as first, max(seq) as last
+    from events where kind <> 'execution' group by 1
 ), found as (
     select c.organization_id, c.workflow_type, c.subject,
            format('is at event %s and has %s, from %s to %s', c.last_seq, coalesce(s.count, 0), coalesce(s.first, 0),
