@@ -38,7 +38,7 @@ Task<HttpResponse> Api::metrics(Call call) {
     const bool local = remote == "127.0.0.1" || remote == "::1";
     if (!local && (!keys_ || !keys_->find(call.request.bearer())))
         co_return problem(401, "unauthorized", "metrics need an API key from other machines");
-    node_.probe().show(hub_.board(), hub_.state(), node_.clock().now(), hub_.leads());
+    node_.probe().show(hub_.board(), hub_.state(), *node_.catalogue(), node_.clock().now(), hub_.leads(), draining_);
     node_.probe().show_waiting(node_.clients_waiting());
     node_.probe().show_streams(streams_.open(), std::chrono::duration_cast<domain::Duration>(streams_.held_up()));
     auto& database = node_.database();

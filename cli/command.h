@@ -56,5 +56,6 @@ void add_schedules(Commands commands);
 void add_subscribers(Commands commands);
 void add_retention(Commands commands);
 void add_stalled(Commands commands);
+void add_metrics(Commands commands);
 
 }

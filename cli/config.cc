@@ -268,6 +268,7 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
     config.tracing.authorization = domain::Secret(authorization);
     read.number("tracing", "sample_percent", config.tracing.sample_percent, 0, 100);
     read.text("tracing", "service_name", config.tracing.service_name);
+    read.number("metrics", "series", config.most_series, 10, 1000000);
     read.duration("stalled", "quiet_seconds", config.hub.quiet, 10, 30 * 86400);
     config.node.public_url = "http://" + config.http.address + ":" + std::to_string(config.http.port);
     read.text("http", "public_url", config.node.public_url, "IMPRESARIO_PUBLIC_URL");

@@ -15,6 +15,7 @@
 #include "platform/http_client.h"
 #include "platform/http_server.h"
 #include "platform/log.h"
+#include "platform/metrics.h"
 #include "subworkflows/workflow_type.h"
 
 namespace impresario::cli {
@@ -33,6 +34,8 @@ struct Config {
     orchestrator::TracingSettings tracing;
     api::ApiSettings api;
     std::vector<domain::Secret> hub_keys;
+    /// Of one metric.
+    std::size_t most_series = platform::Metrics::kMostSeries;
     platform::log::Level log_level = platform::log::Level::info;
     platform::log::Format log_format = platform::log::Format::json;
 

@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
     add_subscribers(commands);
     add_retention(commands);
     add_stalled(commands);
+    add_metrics(commands);
     add_bench(commands);
     try {
         app.parse(argc, argv);

@@ -77,6 +77,7 @@ class HubProcess {
         : config_(std::move(config)),
           keys_(config_.hub_keys),
           dice_(platform::entropy_seed()),
+          metrics_(config_.most_series),
           database_(io_.get_executor(), config_.database, &clock_),
           client_(io_.get_executor(), config_.client),
           collector_(io_.get_executor(), operators_client(config_)),
@@ -118,6 +119,7 @@ class HubProcess {
     int run() {
         api_.set_retention(retention_);
         api_.set_alerts(alerts_);
+        probe_.show_version(kVersion);
         api_.set_not_ready("the database has not been reached yet");
         try {
             server_.start();

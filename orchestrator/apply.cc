@@ -62,10 +62,21 @@ domain::Event queued_event(const domain::Execution& execution) {
 }
 
 namespace {
-void note_over(const Decision& decision, Reply& reply) {
+/// What it has come to, for those who only watch.
+void note(const domain::Execution& before, const Decision& decision, domain::TimePoint now, Reply& reply) {
+    const auto& after = decision.after;
     for (const auto& closed : decision.closed)
-        reply.over.push_back({closed.execution, closed.opening, closed.attempt.id, closed.attempt.number,
-                              closed.attempt.granted_at, closed.outcome, closed.detail});
+        reply.over.push_back({closed.execution, before.lane, closed.opening, closed.attempt.id, closed.attempt.number,
+                              closed.attempt.granted_at, closed.outcome, closed.detail, before.timeout_at});
+    auto& counts = reply.counts;
+    if (decision.ended) counts.ended.push_back({before.lane, after.status, after.duration_ms, after.items_processed});
+    const bool again = std::any_of(decision.events.begin(), decision.events.end(), [](const domain::Event& event) {
+        return event.type == domain::event::retrying;
+    });
+    if (again && after.due_at)
+        counts.retries.push_back({before.lane, after.reason, std::max(*after.due_at - now, domain::Duration{0})});
+    for (const auto& each : decision.usage)
+        counts.used.push_back({before.lane, each.resource_type, each.provider, each.amount, each.cost});
 }
 }
 
@@ -200,7 +211,7 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
             if (decision.consumed) reply.consumed = decision.consumed;
             std::move(decision.providers.begin(), decision.providers.end(), std::back_inserter(reply.providers));
             if (decision.cancelled_peer) reply.cancelled_peers.push_back(*decision.cancelled_peer);
-            note_over(decision, reply);
+            note(row->second, decision, now, reply);
             for (const auto& closed : decision.closed)
                 found[{closed.execution, closed.attempt.id}] = {
                     closed.execution, closed.attempt.id,      closed.attempt.number,  closed.opening,
@@ -262,6 +273,10 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
         first.others = std::move(family.others);
         std::move(family.unsettled.begin(), family.unsettled.end(), std::back_inserter(first.unsettled));
         std::move(family.over.begin(), family.over.end(), std::back_inserter(first.over));
+        const auto add = [](auto& from, auto& to) { std::move(from.begin(), from.end(), std::back_inserter(to)); };
+        add(family.counts.ended, first.counts.ended);
+        add(family.counts.retries, first.counts.retries);
+        add(family.counts.used, first.counts.used);
         std::move(family.cancelled_peers.begin(), family.cancelled_peers.end(),
                   std::back_inserter(first.cancelled_peers));
     }
@@ -324,13 +339,14 @@ Reply Applier::settle_parents(Tx& tx, std::set<ExecutionId> parents, const subwo
                         circumstances);
                     if (!cancelled.changed) continue;
                     cancelled.columns = priority_queue::changed_columns(orphan.execution, cancelled.after);
-                    note_over(cancelled, reply);
+                    note(orphan.execution, cancelled, circumstances.now, reply);
                     if (cancelled.cancelled_peer) reply.cancelled_peers.push_back(*cancelled.cancelled_peer);
                     if (cancelled.after.open_children > 0) next.insert(orphan.execution.id);
                     reply.others.push_back(cancelled.after);
                     decided.insert(orphan.execution.id);
                     settled.push_back(std::move(cancelled));
                 }
+                note(parent.execution, *decision, circumstances.now, reply);
                 reply.others.push_back(decision->after);
                 settled.push_back(std::move(*decision));
                 continue;
@@ -338,6 +354,7 @@ Reply Applier::settle_parents(Tx& tx, std::set<ExecutionId> parents, const subwo
             Decision decision = decide_parent(parent.execution, children, own[parent.execution.id], circumstances);
             if (!decision.changed) continue;
             decision.columns = priority_queue::changed_columns(parent.execution, decision.after);
+            note(parent.execution, decision, circumstances.now, reply);
             reply.others.push_back(decision.after);
             if (decision.ended && decision.after.parent) next.insert(*decision.after.parent);
             decided.insert(parent.execution.id);

@@ -172,12 +172,41 @@ struct PeerCancelled {
 /// An attempt that has been closed.
 struct AttemptOver {
     domain::ExecutionId execution;
+    domain::Lane lane;
     int opening = 1;
     domain::AttemptId attempt;
     int number = 1;
     domain::TimePoint granted_at;
     std::string outcome;
     std::string detail;
+    /// Until when it had time, as it was last moved.
+    std::optional<domain::TimePoint> timeout_at;
+};
+
+/// What a command has come to, for whoever counts it.
+struct Counts {
+    struct Ended {
+        domain::Lane lane;
+        domain::Status status = domain::Status::completed;
+        std::optional<std::int64_t> duration_ms;
+        std::optional<std::int64_t> items;
+    };
+    struct Retry {
+        domain::Lane lane;
+        std::string reason;
+        /// Until it is tried again.
+        domain::Duration delay{0};
+    };
+    struct Used {
+        domain::Lane lane;
+        std::string what;
+        std::string provider;
+        std::int64_t amount = 0;
+        std::optional<domain::MicroUsd> cost;
+    };
+    std::vector<Ended> ended;
+    std::vector<Retry> retries;
+    std::vector<Used> used;
 };
 
 struct Reply {
@@ -193,6 +222,7 @@ struct Reply {
     std::vector<resource_manager::ProviderNews> providers;
     std::vector<PeerCancelled> cancelled_peers;
     std::vector<AttemptOver> over;
+    Counts counts;
     /// Parents that could not be looked at, because somebody holds them or their children: ChildrenEnded once more.
     std::vector<domain::ExecutionId> unsettled;
 };

@@ -145,6 +145,7 @@ class Hub {
     platform::Task<void> watch_health();
     void read_memory();
     platform::Task<void> look_for_stalled();
+    platform::Task<void> check_ledger();
     void tell_health(const char* of, const resource_manager::Throttle& throttle,
                      const resource_manager::Pressure& reading);
     void lift_pauses(domain::TimePoint now);
@@ -180,6 +181,7 @@ class Hub {
     /// More than half a lease has passed since the lead was last renewed.
     bool lost_contact() const { return std::chrono::steady_clock::now() - renewed_at_ > node_.settings().lease / 2.0; }
     void record_metrics(domain::TimePoint now);
+    journal::Measurement health(domain::TimePoint now) const;
     platform::Task<void> write_metrics(std::vector<journal::Measurement> measurements);
     bool put_off_faulty(const domain::ExecutionId& id, const std::exception_ptr& failure, domain::TimePoint now);
     std::chrono::steady_clock::duration idle_for(domain::TimePoint now) const;
@@ -264,6 +266,7 @@ class Hub {
     std::chrono::steady_clock::time_point lengths_shown_at_{};
     /// How all stand by the fairness policy, as it was written down last.
     std::chrono::steady_clock::time_point stalled_looked_at_{};
+    std::chrono::steady_clock::time_point ledger_check_at_{};
     bool looking_for_stalled_ = false;
     std::map<domain::Lane, LaneTimes> lane_times_shown_;
     std::chrono::steady_clock::time_point lane_times_shown_at_{};

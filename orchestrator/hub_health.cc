@@ -1,6 +1,7 @@
 // Of the hub: it starts less at once while the database or its own memory is short; and pauses that end by themselves.
 #include "orchestrator/hub.h"
 
+#include "orchestrator/health_store.h"
 #include "orchestrator/lane_events.h"
 #include "orchestrator/stalled_store.h"
 #include "platform/json_writer.h"
@@ -20,6 +21,8 @@ namespace log = platform::log;
 namespace {
 constexpr auto kStalledEvery = std::chrono::minutes{1};
 constexpr int kMostStalled = 1000;
+/// A look at the whole ledger is followed by a rest of so many times as long.
+constexpr int kLedgerRest = 100;
 }
 
 int Hub::batch_limit() const {
@@ -48,6 +51,7 @@ Task<void> Hub::watch_health() {
         if (!lead_ || !board_) continue;
         reading.wait = std::chrono::duration_cast<Duration>(steady_clock::now() - began);
         reading.write = std::exchange(slowest_write_, Duration{0});
+        node_.probe().show_database_look(reading);
         const auto now = resource_manager::pressure(reading, settings_.pressure);
         const bool was_closed = database_throttle_.closed();
         const bool was_whole = database_throttle_.whole();
@@ -77,10 +81,34 @@ Task<void> Hub::look_for_stalled() {
         const auto found = co_await std::move(looking);
         std::map<std::string_view, std::int64_t> causes;
         for (const auto& each : found.executions) ++causes[name(each.stall.cause)];
+        auto counting = node_.database().read([](Tx& tx) { return HealthStore().look(tx); });
+        const auto health = co_await std::move(counting);
+        if (!lead_) co_return;
         node_.probe().show_stalled(causes);
+        node_.probe().show_health(health);
     } catch (const std::exception& e) {
         log::debug("what has stalled could not be read", {{"error", e.what()}});
     }
+    auto checking = check_ledger();
+    co_await std::move(checking);
+}
+
+/// Where it takes longer than a statement may, fsck has to do it.
+Task<void> Hub::check_ledger() {
+    const auto began = steady_clock::now();
+    if (began < ledger_check_at_) co_return;
+    std::optional<domain::MicroUsd> difference;
+    try {
+        auto summing = node_.database().read([](Tx& tx) { return HealthStore().ledger_difference(tx); });
+        difference = co_await std::move(summing);
+        if (difference->value != 0)
+            log::error("balances differ from the sums of their entries",
+                       {{"usd", domain::decimal(*difference)}, {"next", "impresario fsck"}});
+    } catch (const std::exception& e) {
+        log::debug("the ledger could not be summed", {{"error", e.what()}});
+    }
+    ledger_check_at_ = steady_clock::now() + (steady_clock::now() - began) * kLedgerRest;
+    if (lead_) node_.probe().show_ledger(difference, node_.clock().now());
 }
 
 void Hub::read_memory() {

@@ -227,7 +227,6 @@ Task<std::optional<IntakeReply>> Node::start_at_once(Arrival arrival, IntakeItem
 void Node::seen(const Execution& row) {
     if (on_row) on_row(row);
     if (domain::terminal(row.status)) {
-        parts_.probe.ended(row.lane, row.status);
         if (parts_.tracer) parts_.tracer->ended(row);
         if (const auto found = waiters_.find(row.id); found != waiters_.end())
             for (const auto& timer : found->second) timer->cancel();
@@ -254,6 +253,11 @@ void Node::committed(const std::vector<const Reply*>& replies) {
             if (reply.endpoint->learnt_deduplicates && learnt_.insert(reply.endpoint->endpoint).second)
                 spawn(learn(reply.endpoint->endpoint), "learn");
         }
+        parts_.probe.counted(reply.counts);
+        for (const auto& over : reply.over)
+            parts_.probe.attempt_over(over, catalogue_->find(over.lane), parts_.clock.now());
+        for (const auto& news : reply.providers)
+            if (news.retry_after) parts_.probe.refused(news.provider);
         if (on_provider_news)
             for (const auto& news : reply.providers) on_provider_news(news);
         if (parts_.tracer)

@@ -1,14 +1,19 @@
 #pragma once
-// The hub's metrics. Counters and histograms move as things happen; gauges are read when somebody scrapes.
+// Whom the hub tells what has happened, for its metrics. What each of them is stands in metrics/, one file a chapter.
+// Counters and histograms move as things happen; gauges are read when somebody scrapes.
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "domain/execution.h"
 #include "domain/lane.h"
+#include "orchestrator/command.h"
+#include "orchestrator/health_store.h"
 #include "platform/metrics.h"
+#include "resource_manager/throttle.h"
 #include "webhooks/outcome.h"
 
 namespace impresario::orchestrator {
@@ -23,7 +28,12 @@ class Probe {
     ~Probe();
 
     void enqueued(const domain::Lane& lane, std::size_t count);
-    void ended(const domain::Lane& lane, domain::Status status);
+    /// What a transaction has come to.
+    void counted(const Counts& counts);
+    /// `type`: of its lane; null where it is gone.
+    void attempt_over(const AttemptOver& over, const subworkflows::WorkflowType* type, domain::TimePoint now);
+    /// A provider says that it has had enough.
+    void refused(const std::string& provider);
     void delivered(const domain::Lane& lane, const webhooks::DeliveryOutcome& outcome, domain::Duration took);
     /// From becoming due to being granted.
     void dispatched(const domain::Lane& lane, domain::Duration waited);
@@ -43,7 +53,8 @@ class Probe {
     void feed_events(std::size_t count);
 
     /// Before a scrape: what memory shows now. Null board: this node does not lead.
-    void show(const Board* board, const StateMachine* state, domain::TimePoint now, bool leads);
+    void show(const Board* board, const StateMachine* state, const subworkflows::Catalogue& catalogue,
+              domain::TimePoint now, bool leads, bool draining);
     /// Clients that wait for an execution's end.
     void show_waiting(std::size_t clients);
     /// A reader of events was too slow.
@@ -64,6 +75,10 @@ class Probe {
     void show_outbox(const std::vector<Backlog>& backlogs);
     /// How many are active and have not been heard of for a while, by what has most likely happened.
     void show_stalled(const std::map<std::string_view, std::int64_t>& causes);
+    void show_health(const Health& health);
+    /// nullopt: this node does not know, because it does not lead or it took too long.
+    void show_ledger(std::optional<domain::MicroUsd> difference, domain::TimePoint now);
+    void show_database_look(const resource_manager::DatabaseReading& reading);
     /// told, rejected by the collector, or dropped.
     void spans(std::string_view outcome, std::size_t count);
     /// A message about alerts, and what became of it.
@@ -74,12 +89,13 @@ class Probe {
     void timer_due(domain::Duration late);
     void show_batch(int batch);
     void show_database(int busy, int waiting, int connections, bool reachable);
+    void show_version(std::string_view version);
 
   private:
-    void show_weather(const Board& board, domain::TimePoint now);
-    void show_shares(const Board& board, domain::TimePoint now);
-    struct Families;
-    std::unique_ptr<Families> families_;
+    /// What only the node that leads knows.
+    void forget_what_leads();
+    struct Chapters;
+    std::unique_ptr<Chapters> chapters_;
 };
 
 }

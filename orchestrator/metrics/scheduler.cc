@@ -1,0 +1,22 @@
+#include "orchestrator/metrics/scheduler.h"
+
+#include "orchestrator/board.h"
+#include "orchestrator/state_machine.h"
+
+namespace impresario::orchestrator::metrics {
+
+void Scheduler::show(const Board* board, const StateMachine* machine, domain::TimePoint now) {
+    constexpr double kMegabyte = 1 << 20;
+    for (int i = 0; i < kHubStates; ++i) {
+        const auto each = static_cast<HubState>(i);
+        state.set({name(each)}, machine && machine->state() == each ? 1 : 0);
+        state_seconds.set({name(each)}, machine ? seconds(machine->time_in(now)[static_cast<std::size_t>(i)]) : 0);
+    }
+    if (board) {
+        memory.set({"reserved"}, static_cast<double>(board->memory_reserved_mb()) * kMegabyte);
+        memory.set({"limit"}, static_cast<double>(board->memory_total_mb()) * kMegabyte);
+    }
+    memory.drop_unset();
+}
+
+}
