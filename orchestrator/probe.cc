@@ -34,7 +34,7 @@ struct Probe::Chapters {
           money{under(m, "Money")},
           fairness{under(m, "Fairness")},
           events{under(m, "Events")},
-          scheduler{under(m, "Scheduler")},
+          scheduler(under(m, "Scheduler")),
           node(under(m, "Node")) {}
 
     metrics::Executions executions;

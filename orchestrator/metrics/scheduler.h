@@ -1,6 +1,9 @@
 #pragma once
 // The decision loop: by the node that leads, unless it says otherwise.
 
+#include <map>
+#include <string_view>
+
 #include "orchestrator/metrics/labels.h"
 
 namespace impresario::orchestrator {
@@ -11,6 +14,7 @@ class StateMachine;
 namespace impresario::orchestrator::metrics {
 
 struct Scheduler {
+    explicit Scheduler(Metrics& metrics) : m(metrics) {}
     Metrics& m;
 
     Gauge leads{m, {"impresario_scheduler", {}, "1 on the node that leads, 0 on the others."}};
@@ -21,8 +25,10 @@ struct Scheduler {
          "Nodes by their state: delivering, draining, lost (its lease has run out without a word); looked at once "
          "a minute."}};
     Gauge state{m, {"impresario_state", {{"state"}}, "1 for the state that the scheduler is in."}};
-    Gauge state_seconds{
-        m, {"impresario_state_seconds", {{"state"}}, "Time the scheduler has spent in each state since it took over."}};
+    Counter state_seconds{m,
+                          {"impresario_state_seconds_total",
+                           {{"state"}},
+                           "Time that the scheduler has spent in each state, on the node that led."}};
     Histogram turn{m,
                    {"impresario_turn_duration_seconds", {}, "Turns of the scheduler that granted something.", kFast}};
     Counter grants{m, {"impresario_grants_total", {}, "Attempts granted by this node as scheduler."}};
@@ -46,6 +52,11 @@ struct Scheduler {
 
     /// Null board: this node does not lead.
     void show(const Board* board, const StateMachine* machine, domain::TimePoint now);
+
+  private:
+    void show_states(const StateMachine* machine, domain::TimePoint now);
+    /// Of the time in each state what has been counted; every lead begins anew.
+    std::map<std::string_view, double> told_;
 };
 
 }

@@ -163,6 +163,8 @@ class Busy {
         hub.register_type("rejects", work_.url("/rejects"));
         hub.register_type("runs", work_.url("/runs"));
         hub.register_type("stopped", work_.url(), {{"max_wait_seconds", 1}});
+        // a"b\c, a line feed, hub_up 0
+        hub.register_type("a%22b%5Cc%0Ahub_up%200", work_.url("/good"));
         hub.register_type("bounded", work_.url(), {{"enabled", false}, {"queue_soft_limit", 1}});
         hub.register_type("fresh", work_.url(), {{"enabled", false}, {"queue_ttl_seconds", 1}});
     }
@@ -336,6 +338,9 @@ TEST(Boards, EveryQueryHasAnAnswer) {
     EXPECT_GT(asked, 100U);
     EXPECT_GT(declared, 60U);
 
+    // What people call their things is a name to Prometheus and nothing else (S12).
+    open.push_back({"S12", "impresario_executions_enqueued_total{workflow_type=\"a\\\"b\\\\c\\nhub_up 0\"}"});
+
     const Reader reader(busy.hub.database);
     std::map<std::string, std::string> complaints;
     const auto began = std::chrono::steady_clock::now();
@@ -361,6 +366,8 @@ TEST(Boards, EveryQueryHasAnAnswer) {
     std::printf("%zu queries and %zu metrics, answered after %.0f s\n", asked, declared,
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
     EXPECT_TRUE(all);
+    EXPECT_EQ(prometheus.complaint("hub_up"), "empty");
+    EXPECT_EQ(prometheus.complaint("max(up{job=\"impresario\"}) == 1"), "") << "every scrape is read";
     for (const auto& query : open)
         ADD_FAILURE() << query.where << ": " << complaints[query.where + "\n    " + query.text] << "\n    "
                       << query.text;

@@ -21,8 +21,9 @@ std::string percent_encoded(const std::string& text) {
     return encoded;
 }
 
-double value_of(const HubFixture& hub, const std::string& name, const std::map<std::string, std::string>& labels) {
-    for (const auto& each : read_samples(hub.api("GET", "/metrics").body)) {
+/// -1: it is not told.
+double value_at(int port, const std::string& name, const std::map<std::string, std::string>& labels = {}) {
+    for (const auto& each : read_samples(request(port, "GET", "/metrics").body)) {
         if (each.name != name) continue;
         if (std::all_of(labels.begin(), labels.end(), [&](const auto& wanted) {
                 const auto found = each.labels.find(wanted.first);
@@ -31,6 +32,10 @@ double value_of(const HubFixture& hub, const std::string& name, const std::map<s
             return each.value;
     }
     return -1;
+}
+
+double value_of(const HubFixture& hub, const std::string& name, const std::map<std::string, std::string>& labels = {}) {
+    return value_at(hub.hub->port(), name, labels);
 }
 
 TEST(Metrics, NamesCannotWriteMetrics) {
@@ -156,6 +161,63 @@ TEST(Metrics, AHealthSampleIsWrittenDown) {
                    "select max(metric_value)::numeric(10, 2) from orchestrator_metrics where metric_type = "
                    "'budget_limit_usd' and metadata ->> 'budget' = 'day'") == "5.00";
     }));
+}
+
+TEST(Metrics, WhatOnlyTheLeaderKnowsIsToldByItAlone) {
+    Peer peer;
+    HubFixture hub;
+    hub.register_type("work", peer.url());
+    hub.enqueue("work");
+    HubProcess second(hub.database, hub.key_file(), hub.config());
+    const int first_port = hub.hub->port();
+    EXPECT_TRUE(eventually([&] {
+        return value_at(first_port, "impresario_executions_running", {{"workflow_type", "work"}}) == 1;
+    }));
+    EXPECT_EQ(value_at(first_port, "impresario_scheduler"), 1);
+    EXPECT_EQ(value_at(first_port, "impresario_node_role", {{"role", "scheduler"}}), 1);
+    EXPECT_EQ(value_at(second.port(), "impresario_scheduler"), 0);
+    EXPECT_EQ(value_at(second.port(), "impresario_node_role", {{"role", "delivering"}}), 1);
+    for (const auto* only :
+         {"impresario_executions_running", "impresario_queue_depth", "impresario_queue_oldest_age_seconds",
+          "impresario_endpoint_breaker", "impresario_nodes", "impresario_ledger_difference_usd"})
+        EXPECT_EQ(value_at(second.port(), only), -1) << only;
+    // It stands still until another leads, and has nothing more to say of it when it goes on.
+    hub.hub->signal(SIGSTOP);
+    EXPECT_TRUE(eventually(
+        [&] {
+            return value_at(second.port(), "impresario_executions_running", {{"workflow_type", "work"}}) == 1;
+        },
+        60));
+    hub.hub->signal(SIGCONT);
+    EXPECT_TRUE(eventually([&] {
+        return value_at(first_port, "impresario_scheduler") == 0 &&
+               value_at(first_port, "impresario_executions_running") == -1 &&
+               value_at(first_port, "impresario_nodes") == -1 && value_at(first_port, "impresario_queue_depth") == -1;
+    }));
+}
+
+TEST(Metrics, WhatTheLedgerDiffersByIsTold) {
+    Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","metrics":{"cost_usd":"0.5"}})"}; });
+    HubFixture hub;
+    ASSERT_EQ(hub.api("PUT", "/v1/budgets/day",
+                      {{"limit_usd", "5"}, {"window", "day"}, {"steps", Json::array()}, {"reason", "test"}})
+                  .status,
+              201);
+    hub.register_type("work", peer.url(), {{"cost_estimate_usd", "0.5"}});
+    hub.await_end(hub.enqueue("work"));
+    // Who leads looks at once, and then as seldom as it takes long.
+    const auto look = [&] {
+        hub.hub->kill();
+        hub.start();
+        return eventually([&] { return value_of(hub, "impresario_ledger_difference_usd") >= 0; });
+    };
+    ASSERT_TRUE(look());
+    EXPECT_EQ(value_of(hub, "impresario_ledger_difference_usd"), 0);
+    EXPECT_EQ(value_of(hub, "impresario_budget_usd", {{"budget", "day"}, {"what", "settled"}}), 0.5);
+    hub.database.run("update budget_balances set settled = settled + 1000000, reserved = reserved + 500000");
+    ASSERT_TRUE(look());
+    EXPECT_EQ(value_of(hub, "impresario_ledger_difference_usd"), 1.5);
+    EXPECT_NE(hub.hub->log().find("balances differ from the sums of their entries"), std::string::npos);
 }
 
 }

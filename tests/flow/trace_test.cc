@@ -191,8 +191,9 @@ TEST(Trace, WhatTheCollectorRefusesIsCountedAndSaid) {
     hub.register_type("t", peer.url());
     hub.await_end(hub.enqueue("t"));
     EXPECT_TRUE(eventually([&] {
-        return hub.api("GET", "/metrics").body.find("impresario_trace_spans_total{outcome=\"dropped\"}") !=
-               std::string::npos;
+        const auto metrics = hub.api("GET", "/metrics").body;
+        return metrics.find("impresario_trace_spans_total{outcome=\"dropped\"}") != std::string::npos &&
+               metrics.find("impresario_trace_spans_total{outcome=\"dropped\"} 0\n") == std::string::npos;
     }));
     EXPECT_NE(hub.hub->log().find("the trace collector does not take spans"), std::string::npos);
     // Of a partial success the rest counts.
