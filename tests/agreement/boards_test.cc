@@ -10,21 +10,15 @@
 #include <sstream>
 
 #include "orchestrator/probe.h"
+#include "tests/support/files.h"
 
 namespace impresario {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::kRoot;
+using testing::text_of;
 using Json = nlohmann::json;
-
-const fs::path kRoot = IMPRESARIO_SOURCE_DIR;
-
-std::string text_of(const fs::path& path) {
-    std::ifstream file(path);
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
 
 std::vector<fs::path> files(const fs::path& folder, const std::string& extension) {
     std::vector<fs::path> found;

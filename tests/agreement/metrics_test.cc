@@ -10,6 +10,7 @@
 
 #include "orchestrator/probe.h"
 #include "platform/metric_catalogue.h"
+#include "tests/support/files.h"
 
 namespace impresario {
 namespace {
@@ -17,15 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 using platform::Metric;
 using platform::MetricKind;
-
-const fs::path kRoot = IMPRESARIO_SOURCE_DIR;
-
-std::string text_of(const fs::path& path) {
-    std::ifstream file(path);
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
+using testing::kRoot;
+using testing::text_of;
 
 struct Declared {
     platform::Metrics metrics;

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "tests/support/files.h"
 #include "tests/support/hub.h"
 #include "tests/support/promtool.h"
 #include "tests/support/temporary_directory.h"
@@ -16,15 +17,6 @@ namespace impresario::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-const fs::path kRoot = IMPRESARIO_SOURCE_DIR;
-
-std::string text_of(const fs::path& path) {
-    std::ifstream file(path);
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
 
 std::string replaced(std::string text, const std::vector<std::pair<std::string, std::string>>& each) {
     for (const auto& [from, to] : each)
