@@ -46,10 +46,12 @@ struct Executions {
                             "How much of its timeout an attempt had used when it ended, counted from its grant or its "
                             "latest heartbeat.",
                             {0.1, 0.25, 0.5, 0.8, 0.9, 1}}};
-    Counter retries{m,
-                    {"impresario_retries_total",
-                     {kOrganization, kType, {"reason"}},
-                     "Failures after which an execution is tried again."}};
+    Counter retries{
+        m,
+        {"impresario_retries_total",
+         {kOrganization, kType, {"reason"}},
+         "Failures after which an execution is tried again: delivery_failed, unknown, timeout, lost, reported, "
+         "throttled, asked_by_sql."}};
     Histogram retry_delay{m,
                           {"impresario_retry_delay_seconds",
                            {kOrganization, kType},
