@@ -42,6 +42,30 @@ std::string texts_json(const Texts& all) {
     return std::move(json).text();
 }
 
+SqlArray fingerprints_of(const std::vector<Alert>& alerts) {
+    SqlArray all;
+    for (const auto& alert : alerts) all.add(alert.fingerprint());
+    return all;
+}
+
+/// "": of all.
+NotifierState read_notifier(Tx& tx, const std::string& group, const std::string& receiver) {
+    NotifierState state;
+    const auto groups = tx.exec(sql::alert_groups, Params().add(group));
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        RowReader row(groups, i);
+        const auto key = row.text();
+        if (auto read = parse_group(row.view())) state.groups.emplace(key, *std::move(read));
+    }
+    const auto receivers = tx.exec(sql::alert_receivers, Params().add(receiver));
+    for (std::size_t i = 0; i < receivers.size(); ++i) {
+        RowReader row(receivers, i);
+        const auto key = row.text();
+        if (auto read = parse_receiver_state(row.view())) state.receivers.emplace(key, *std::move(read));
+    }
+    return state;
+}
+
 AlertRow read_alert(const Rows& rows, std::size_t i) {
     RowReader row(rows, i);
     AlertRow read;
@@ -192,7 +216,13 @@ void AlertStore::write(Tx& tx, const Evaluation& evaluation) const {
 
 void AlertStore::expire(Tx& tx) const { tx.send(sql::expire_alerts); }
 
-void AlertStore::receive(Tx& tx, const std::string& organization_id, const std::vector<Alert>& alerts) const {
+bool AlertStore::receive(Tx& tx, const std::string& organization_id, const std::vector<Alert>& alerts) const {
+    const auto counted = tx.exec(sql::count_received, Params().add(organization_id).add(kMostOpenReceived));
+    if (RowReader(counted, 0).integer() + static_cast<std::int64_t>(alerts.size()) > kMostOpenReceived) {
+        // Those that are known already may be said again, and to be over.
+        const auto rows = tx.exec(sql::known_received, Params().add(organization_id).add(fingerprints_of(alerts)));
+        if (rows.size() < alerts.size()) return false;
+    }
     JsonWriter rows;
     rows.open('[');
     for (const auto& alert : alerts) {
@@ -209,6 +239,7 @@ void AlertStore::receive(Tx& tx, const std::string& organization_id, const std::
     }
     rows.close(']');
     tx.exec(sql::receive_alerts, Params().add(rows.text()));
+    return true;
 }
 
 std::vector<Alert> AlertStore::resolved(Tx& tx, const std::set<std::string>& fingerprints) const {
@@ -221,9 +252,9 @@ std::vector<Alert> AlertStore::resolved(Tx& tx, const std::set<std::string>& fin
     return alerts;
 }
 
-std::vector<AlertRow> AlertStore::list(Tx& tx, const std::string& organization_id, bool pending, bool resolved,
+std::vector<AlertRow> AlertStore::list(Tx& tx, const std::string& organization_id, const std::string& state,
                                        int most) const {
-    return read_alerts(tx.exec(sql::list_alerts, Params().add(organization_id).add(resolved).add(pending).add(most)));
+    return read_alerts(tx.exec(sql::list_alerts, Params().add(organization_id).add(state).add(most)));
 }
 
 std::vector<AlertRow> AlertStore::find(Tx& tx, const std::string& organization_id, const std::string& prefix) const {
@@ -265,8 +296,8 @@ std::vector<Silence> AlertStore::silences(Tx& tx, bool ended_too) const {
         if (readable) {
             all.push_back(std::move(silence));
         } else {
-            platform::log::warn("a silence cannot be read and silences nothing",
-                                {{"silence", silence.id.text()}, {"next", "end it, and make it anew"}});
+            platform::log::debug("a silence cannot be read and silences nothing",
+                                 {{"silence", silence.id.text()}, {"next", "end it, and make it anew"}});
         }
     }
     return all;
@@ -289,21 +320,10 @@ bool AlertStore::end_silence(Tx& tx, const SilenceId& silence) const {
     return !rows.empty();
 }
 
-NotifierState AlertStore::notifier(Tx& tx) const {
-    NotifierState state;
-    const auto groups = tx.exec(sql::alert_groups);
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-        RowReader row(groups, i);
-        const auto key = row.text();
-        if (auto group = parse_group(row.view())) state.groups.emplace(key, *std::move(group));
-    }
-    const auto receivers = tx.exec(sql::alert_receivers);
-    for (std::size_t i = 0; i < receivers.size(); ++i) {
-        RowReader row(receivers, i);
-        const auto key = row.text();
-        if (auto receiver = parse_receiver_state(row.view())) state.receivers.emplace(key, *std::move(receiver));
-    }
-    return state;
+NotifierState AlertStore::notifier(Tx& tx) const { return read_notifier(tx, "", ""); }
+
+NotifierState AlertStore::notifier(Tx& tx, const std::string& group, const std::string& receiver) const {
+    return read_notifier(tx, group, receiver);
 }
 
 void AlertStore::write(Tx& tx, const NotifierState& before, const NotifierState& after) const {

@@ -41,6 +41,9 @@ struct NotificationRow {
     std::optional<domain::TimePoint> settled_at;
 };
 
+/// Alerts from elsewhere that fire at once, of one organization.
+inline constexpr int kMostOpenReceived = 2000;
+
 class AlertStore {
   public:
     /// All that have not resolved, those that are pending too.
@@ -49,13 +52,15 @@ class AlertStore {
     void write(platform::Tx& tx, const Evaluation& evaluation) const;
     /// Resolves what came from elsewhere and was not said again in time.
     void expire(platform::Tx& tx) const;
-    /// Takes alerts from elsewhere: their `ends_at` is set.
-    void receive(platform::Tx& tx, const std::string& organization_id, const std::vector<Alert>& alerts) const;
+    /// Takes alerts from elsewhere: their `ends_at` is set, and each is there once. False: too many of the organization
+    /// fire already; nothing is taken.
+    bool receive(platform::Tx& tx, const std::string& organization_id, const std::vector<Alert>& alerts) const;
     /// The latest that has resolved, of each.
     std::vector<Alert> resolved(platform::Tx& tx, const std::set<std::string>& fingerprints) const;
 
-    /// What fires, and where that is asked for what is pending and what has resolved; "": of all organizations.
-    std::vector<AlertRow> list(platform::Tx& tx, const std::string& organization_id, bool pending, bool resolved,
+    /// What is firing (or clearing), pending, resolved, or "all" of them; the latest first, what fires before the rest.
+    /// "": of all organizations.
+    std::vector<AlertRow> list(platform::Tx& tx, const std::string& organization_id, const std::string& state,
                                int most) const;
     /// Those whose fingerprint begins so; two: it is not clear which.
     std::vector<AlertRow> find(platform::Tx& tx, const std::string& organization_id, const std::string& prefix) const;
@@ -72,6 +77,8 @@ class AlertStore {
     bool end_silence(platform::Tx& tx, const SilenceId& silence) const;
 
     NotifierState notifier(platform::Tx& tx) const;
+    /// Of one group and one receiver alone.
+    NotifierState notifier(platform::Tx& tx, const std::string& group, const std::string& receiver) const;
     /// Writes what differs.
     void write(platform::Tx& tx, const NotifierState& before, const NotifierState& after) const;
     /// With their titles.

@@ -1,6 +1,7 @@
 #include "alerts/alertmanager_json.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "platform/definition_json.h"
@@ -78,24 +79,32 @@ Alert read_alert(const Tree& tree, const std::string& at, TimePoint now, Definit
     if (starts && alert.ends_at && *alert.ends_at < *starts) members.wrong("endsAt", "must not be before startsAt");
     // One that begins later than now has begun: it was sent.
     alert.since = std::min({starts.value_or(now), now, alert.ends_at.value_or(now)});
-    if (!alert.ends_at) alert.ends_at = now + kResolveTimeout;
+    alert.ends_at = std::min(alert.ends_at.value_or(now + kResolveTimeout), now + kLongestReceived);
     if (alert.summary.empty()) alert.summary = alert.name().empty() ? text(alert.labels) : alert.name();
     return alert;
 }
 
 }
 
-domain::Result<std::vector<Alert>, DefinitionFaults> parse_alerts(std::string_view body, TimePoint now) {
+domain::Result<std::vector<Alert>, DefinitionFaults> parse_alerts(std::string_view body, TimePoint now,
+                                                                  const std::string& organization) {
     const auto storable = platform::storable_json(body);
     const auto tree = storable ? Tree::parse(storable->text, nullptr, false) : Tree(Tree::value_t::discarded);
     if (!tree.is_array()) return DefinitionFaults{{"", "must be a JSON array of alerts"}};
     if (tree.size() > kMostReceivedAlerts)
         return DefinitionFaults{{"", "must have at most " + std::to_string(kMostReceivedAlerts) + " alerts"}};
     DefinitionFaults faults;
-    std::vector<Alert> alerts;
-    for (std::size_t i = 0; i < tree.size(); ++i)
-        alerts.push_back(read_alert(tree[i], "/" + std::to_string(i), now, faults));
+    // In the order of their fingerprints, so that two who tell the same do not wait for each other in a circle.
+    std::map<std::string, Alert> each;
+    for (std::size_t i = 0; i < tree.size(); ++i) {
+        auto alert = read_alert(tree[i], "/" + std::to_string(i), now, faults);
+        if (!organization.empty()) alert.labels["organization"] = organization;
+        auto fingerprint = alert.fingerprint();
+        each.insert_or_assign(std::move(fingerprint), std::move(alert));
+    }
     if (!faults.empty()) return faults;
+    std::vector<Alert> alerts;
+    for (auto& [fingerprint, alert] : each) alerts.push_back(std::move(alert));
     return alerts;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "alerts/matcher.h"
+#include "domain/lane.h"
 
 namespace impresario::alerts {
 
@@ -12,6 +13,12 @@ std::string key(const Inhibition& inhibition, const Labels& labels) {
     Labels equal;
     for (const auto& name : inhibition.equal) equal[name] = value_of(labels, name);
     return text(equal);
+}
+
+/// Whose an alert is: "" of the hub, or of those who look after all.
+std::string whose(const Labels& labels) {
+    const auto organization = value_of(labels, "organization");
+    return organization == domain::kDefaultOrganization ? "" : std::string(organization);
 }
 
 void check(const Matchers& matchers, const char* pointer, domain::DefinitionFaults& faults) {
@@ -43,8 +50,9 @@ Inhibitor::Inhibitor(const std::vector<Inhibition>& inhibitions, const std::vect
         Sources sources{inhibition, {}, {}};
         for (const auto& alert : alerts) {
             if (!alert.firing(now) || !all_match(inhibition.source, alert.labels)) continue;
-            sources.all.insert(key(inhibition, alert.labels));
-            if (!all_match(inhibition.target, alert.labels)) sources.one_sided.insert(key(inhibition, alert.labels));
+            const Place place{whose(alert.labels), key(inhibition, alert.labels)};
+            sources.all.insert(place);
+            if (!all_match(inhibition.target, alert.labels)) sources.one_sided.insert(place);
         }
         if (!sources.all.empty()) rules_.push_back(std::move(sources));
     }
@@ -54,7 +62,8 @@ bool Inhibitor::inhibits(const Labels& labels) const {
     return std::any_of(rules_.begin(), rules_.end(), [&](const Sources& sources) {
         if (!all_match(sources.rule.target, labels)) return false;
         const auto& others = all_match(sources.rule.source, labels) ? sources.one_sided : sources.all;
-        return others.contains(key(sources.rule, labels));
+        const auto equal = key(sources.rule, labels);
+        return others.contains({"", equal}) || others.contains({whose(labels), equal});
     });
 }
 

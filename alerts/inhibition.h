@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "alerts/alert.h"
@@ -22,7 +23,8 @@ struct Inhibition {
 
 domain::DefinitionFaults faults_of(const Inhibition& inhibition);
 
-/// Those rules over what fires at one moment. What is silenced, or itself inhibited, inhibits all the same. An alert
+/// Those rules over what fires at one moment. An alert of an organization inhibits only that organization's: nobody
+/// silences others by what he tells.  What is silenced, or itself inhibited, inhibits all the same. An alert
 /// never inhibits itself; and of those that are both source and target of a rule none inhibits another by it, because
 /// they would all fall silent together.
 class Inhibitor {
@@ -33,11 +35,13 @@ class Inhibitor {
     bool inhibits(const Labels& labels) const;
 
   private:
+    /// Whose it is, and the values of the equal labels.
+    using Place = std::pair<std::string, std::string>;
     struct Sources {
         Inhibition rule;
         /// The values of the equal labels of sources; and of those that are no targets.
-        std::set<std::string> all;
-        std::set<std::string> one_sided;
+        std::set<Place> all;
+        std::set<Place> one_sided;
     };
     std::vector<Sources> rules_;
 };

@@ -86,6 +86,8 @@ DefinitionFaults faults_of(const Rule& rule) {
     for (const auto name : {kAlertName, kSeverity})
         if (rule.labels.contains(std::string(name)))
             faults.push_back({"/labels/" + std::string(name), "is set by the rule itself"});
+    if (rule.labels.contains("organization"))
+        faults.push_back({"/labels/organization", "says whose it is, and comes with the reading"});
     check_texts(rule, faults);
     return faults;
 }

@@ -75,8 +75,20 @@ HttpResponse alerts_response(const std::vector<AlertRow>& rows) {
     return json_response(200, std::move(json).text());
 }
 
+/// A fingerprint or an incident, or so much of its beginning that it is no accident.
+bool names_one(std::string_view text) {
+    return text.size() >= 4 && text.size() <= 32 &&
+           text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+HttpResponse several() { return problem(409, "ambiguous", "several alerts begin so; say more of the fingerprint"); }
+
 HttpResponse no_such_alert() {
     return problem(404, "not-found", "there is no such alert; GET /v1/alerts lists those that fire");
+}
+
+HttpResponse no_such_incident() {
+    return problem(404, "not-found", "nobody was told of such an incident; GET /v1/notifications has them");
 }
 
 void write_rule(JsonWriter& json, const alerts::Rule& rule) {
@@ -106,30 +118,31 @@ Task<HttpResponse> Api::list_alerts(Call call) {
         faults.push_back({"state", "must be firing, pending, resolved or all"});
     const int most = page_limit(call.request, 100, 1000, faults);
     if (!faults.empty()) co_return invalid(faults);
-    const bool all = state == "all";
-    auto asked = node_.database().read(
-        [organization = whose(call.caller), pending = all || state == "pending", resolved = all || state == "resolved",
-         most](Tx& tx) { return AlertStore().list(tx, organization, pending, resolved, most); });
+    auto asked = node_.database().read([organization = whose(call.caller), state, most](Tx& tx) {
+        return AlertStore().list(tx, organization, state, most);
+    });
     const auto rows = co_await std::move(asked);
     co_return alerts_response(rows);
 }
 
 Task<HttpResponse> Api::get_incident(Call call) {
+    if (!names_one(call.path["incident"])) co_return no_such_incident();
     auto asked = node_.database().read([organization = whose(call.caller), which = call.path["incident"]](Tx& tx) {
         return AlertStore().incident(tx, organization, which);
     });
     const auto rows = co_await std::move(asked);
-    if (rows.empty())
-        co_return problem(404, "not-found", "nobody was told of such an incident; GET /v1/notifications has them");
+    if (rows.empty()) co_return no_such_incident();
     co_return alerts_response(rows);
 }
 
 Task<HttpResponse> Api::get_alert(Call call) {
+    if (!names_one(call.path["fingerprint"])) co_return no_such_alert();
     auto asked = node_.database().read([organization = whose(call.caller), which = call.path["fingerprint"]](Tx& tx) {
         return AlertStore().find(tx, organization, which);
     });
     const auto rows = co_await std::move(asked);
     if (rows.empty()) co_return no_such_alert();
+    if (rows.size() > 1) co_return several();
     JsonWriter json;
     write_alert(json, rows.front());
     co_return json_response(200, std::move(json).text());
@@ -148,13 +161,14 @@ Task<HttpResponse> Api::unacknowledge_alert(Call call) {
 Task<HttpResponse> Api::set_acknowledged(Call call, bool acknowledged) {
     auto said = read_by_hand(call.request.body, 500);
     if (said.refused) co_return *std::move(said.refused);
+    if (!names_one(call.path["fingerprint"])) co_return no_such_alert();
     std::optional<alerts::Acknowledgement> by;
     if (acknowledged) by = alerts::Acknowledgement{call.caller.name, {}, said.reason};
     auto writing = node_.database().transact(
         [organization = whose(call.caller), which = call.path["fingerprint"], by, writer = node_.id()](Tx& tx) {
             const AlertStore store;
             auto found = store.find(tx, organization, which);
-            const bool fires = !found.empty() && found.front().phase != "resolved";
+            const bool fires = found.size() == 1 && found.front().phase != "resolved";
             bool done = false;
             if (fires) {
                 platform::write_as(tx, writer);
@@ -165,6 +179,7 @@ Task<HttpResponse> Api::set_acknowledged(Call call, bool acknowledged) {
         });
     const auto [rows, fires] = co_await std::move(writing);
     if (rows.empty()) co_return no_such_alert();
+    if (rows.size() > 1) co_return several();
     if (!fires) co_return problem(409, "not-firing", "this alert has resolved; nobody has to look after it any more");
     node_.changed("alerts");
     JsonWriter json;
@@ -175,14 +190,20 @@ Task<HttpResponse> Api::set_acknowledged(Call call, bool acknowledged) {
 /// The answer is an Alertmanager's: 200 without a body.
 Task<HttpResponse> Api::receive_alerts(Call call) {
     if (auto refused = BodyReader::refuse_array(call.request.body)) co_return *std::move(refused);
-    auto parsed = alerts::parse_alerts(call.request.body, node_.clock().now());
+    // Whoever looks after all may speak for any organization; others speak for their own.
+    const auto speaker = call.caller.looks_after_all() ? "" : call.caller.organization_id;
+    auto parsed = alerts::parse_alerts(call.request.body, node_.clock().now(), speaker);
     if (!parsed) co_return invalid(parsed.error());
     auto receiving = node_.database().transact(
         [organization = call.caller.organization_id, received = *std::move(parsed), writer = node_.id()](Tx& tx) {
             platform::write_as(tx, writer);
-            AlertStore().receive(tx, organization, received);
+            return AlertStore().receive(tx, organization, received);
         });
-    co_await std::move(receiving);
+    const bool room = co_await std::move(receiving);
+    if (!room)
+        co_return problem(429, "too-many-alerts",
+                          "more than " + std::to_string(alerts::kMostOpenReceived) +
+                              " alerts of the organization fire already: resolve some, or tell fewer");
     node_.changed("alerts");
     HttpResponse response;
     response.status = 200;

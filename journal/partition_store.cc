@@ -31,13 +31,13 @@ std::int64_t PartitionStore::size(Tx& tx, domain::TimePoint now) const {
 
 std::int64_t PartitionStore::make(Tx& tx, std::int64_t size, int ahead) const {
     // Of a partition that has filled, every row is read.
-    tx.exec(sql::allow_a_minute);
+    tx.exec(sql::allow_ten_seconds);
     const auto rows = tx.exec(sql::make_event_partitions, Params().add(size).add(ahead));
     return RowReader(rows, 0).integer();
 }
 
 int PartitionStore::drop(Tx& tx, std::int64_t settled) const {
-    tx.exec(sql::allow_a_minute);
+    tx.exec(sql::allow_ten_seconds);
     const auto rows = tx.exec(sql::drop_event_partitions, Params().add(settled));
     return RowReader(rows, 0).small();
 }

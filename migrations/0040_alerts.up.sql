@@ -35,6 +35,8 @@ create table alerts (
 );
 create unique index alerts_open on alerts (fingerprint) where phase <> 'resolved';
 create index alerts_resolved on alerts (ends_at) where phase = 'resolved';
+create index alerts_by_fingerprint on alerts (fingerprint text_pattern_ops, ends_at desc);
+create index alerts_received on alerts (organization_id) where rule is null and phase <> 'resolved';
 
 create table silences (
     silence_id uuid primary key default gen_random_uuid(),
@@ -77,17 +79,7 @@ create table notifications (
     settled_at      timestamptz
 );
 create index notifications_time on notifications (created_at desc, notification_id);
-
--- What the rule about anomalies compares with: hour by hour how it was.
-create table alert_samples (
-    organization_id text not null,
-    workflow_type   text not null,
-    series          text not null,
-    hour            timestamptz not null,
-    value           double precision not null,
-    primary key (organization_id, workflow_type, series, hour)
-);
-create index alert_samples_hour on alert_samples (hour);
+create index notifications_incident on notifications (incident text_pattern_ops);
 
 -- Told by the table itself, whoever writes.
 create function tell_alert(p_alert alerts, p_type text) returns void language sql as $$

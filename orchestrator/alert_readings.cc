@@ -1,6 +1,6 @@
 #include "orchestrator/alert_readings.h"
 
-#include <cmath>
+#include <algorithm>
 #include <limits>
 
 #include "resource_manager/budget_state.h"
@@ -17,6 +17,7 @@ namespace {
 constexpr int kLeastEnded = 20;
 constexpr int kFailedMinutes = 5;
 constexpr int kRetryMinutes = 15;
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 double seconds(domain::Duration length) { return static_cast<double>(length.count()) / 1e6; }
 
@@ -33,18 +34,30 @@ std::vector<Reading> queue_depth(const Board& board) {
     return readings;
 }
 
-void ends(const Board& board, TimePoint now, alerts::Readings& readings) {
+void ends(const Board& board, TimePoint since, TimePoint now, alerts::Readings& readings) {
     auto& failed = readings["failed_percent"];
     auto& rise = readings["retry_rise_percent"];
     const auto& recent = board.recent_ends();
-    for (const auto& lane : recent.lanes()) {
+    const auto known_for = [&](int minutes) { return now - since >= std::chrono::minutes{minutes + 1}; };
+    auto lanes = recent.lanes();
+    for (const auto& lane : board.lanes()) lanes.push_back(lane);
+    std::sort(lanes.begin(), lanes.end());
+    lanes.erase(std::unique(lanes.begin(), lanes.end()), lanes.end());
+    for (const auto& lane : lanes) {
         const auto count = recent.count(lane, 0, kFailedMinutes, now);
-        if (count.ended() >= kLeastEnded)
+        if (count.ended() >= kLeastEnded) {
             failed.push_back(
                 {lane_labels(lane), 100.0 * count.failed / count.ended(), recent.failed(lane, kFailedMinutes, now)});
+        } else if (!known_for(kFailedMinutes)) {
+            failed.push_back({lane_labels(lane), kUnknown});
+        }
         const int before = recent.count(lane, kRetryMinutes + 1, 2 * kRetryMinutes, now).retried;
         const int lately = recent.count(lane, 0, kRetryMinutes, now).retried;
-        if (before >= kLeastEnded) rise.push_back({lane_labels(lane), 100.0 * (lately - before) / before});
+        if (!known_for(2 * kRetryMinutes)) {
+            rise.push_back({lane_labels(lane), kUnknown});
+        } else if (before >= kLeastEnded) {
+            rise.push_back({lane_labels(lane), 100.0 * (lately - before) / before});
+        }
     }
 }
 
@@ -97,10 +110,10 @@ std::vector<Reading> breakers(const Board& board) {
 
 }
 
-alerts::Readings read_board(const Board& board, TimePoint now) {
+alerts::Readings read_board(const Board& board, TimePoint since, TimePoint now) {
     alerts::Readings readings;
     readings["queue_depth"] = queue_depth(board);
-    ends(board, now, readings);
+    ends(board, since, now, readings);
     budgets(board, now, readings);
     providers(board, now, readings);
     readings["breaker_open"] = breakers(board);

@@ -9,7 +9,9 @@ namespace impresario::orchestrator {
 
 /// queue_depth, failed_percent, retry_rise_percent, budget_used_percent, budget_short_seconds, provider_used_percent,
 /// provider_cooling_seconds, breaker_open.
-alerts::Readings read_board(const Board& board, domain::TimePoint now);
+/// What has happened lately is known since `since`: about what had happened before nothing is said, so that it stays as
+/// it is.
+alerts::Readings read_board(const Board& board, domain::TimePoint since, domain::TimePoint now);
 
 /// outbox_lag_seconds.
 std::vector<alerts::Reading> read_backlogs(const std::vector<Probe::Backlog>& backlogs);

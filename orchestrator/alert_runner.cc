@@ -28,6 +28,11 @@ namespace {
 
 constexpr std::chrono::minutes kForgetEvery{1};
 constexpr milliseconds kShortest{50};
+/// Between two decisions, however much is told and settled.
+constexpr milliseconds kLeastBetween{250};
+constexpr int kMostSending = 8;
+/// What is left of a lease for a message to be sent in, and answered.
+constexpr std::chrono::seconds kSending{25};
 
 double seconds(domain::Duration length) { return static_cast<double>(length.count()) / 1e6; }
 
@@ -68,28 +73,33 @@ AlertRunner::AlertRunner(Node& node, Hub& hub, AlertSender& sender, const alerts
       settings_(settings),
       hub_url_(std::move(hub_url)),
       backlogs_(std::move(backlogs)),
-      database_(node.executor(), 1) {
+      database_(node.executor(), 1),
+      sending_(node.executor(), kMostSending) {
     for (const auto& receiver : settings_.receivers)
         if (const auto pace = alerts::pace_of(receiver.kind); pace > pace.zero()) pace_[receiver.name] = pace;
 }
 
 void AlertRunner::stand_down() {
-    node_.probe().show_alerts(0);
+    node_.probe().show_alerts(std::nullopt);
     readings_.clear();
     failing_.clear();
     read_at_ = {};
+    leads_since_ = domain::kNever;
     forget();
 }
 
 Task<steady_clock::duration> AlertRunner::turn() {
     if (!settings_.enabled) co_return settings_.every;
     const auto begun = steady_clock::now();
+    if (begun - decided_at_ < kLeastBetween) co_return kLeastBetween - (begun - decided_at_);
+    leads_since_ = std::min(leads_since_, node_.clock().now());
     if (begun - read_at_ >= settings_.every) {
         auto reading = read();
         readings_ = co_await std::move(reading);
         read_at_ = begun;
     }
     looking_ = false;
+    decided_at_ = steady_clock::now();
     auto entering = database_.enter();
     auto entered = co_await std::move(entering);
     std::optional<platform::Semaphore::Place> place(std::move(entered));
@@ -102,12 +112,12 @@ Task<steady_clock::duration> AlertRunner::turn() {
     for (const auto& [name, state] : decided.plan.state.receivers)
         if (state.failing_since && sender_.find(name)) receivers_failing_[name] = *state.failing_since;
     for (auto& message : decided.messages)
-        asio::co_spawn(node_.executor(), deliver(std::move(message)), asio::detached);
+        asio::co_spawn(node_.executor(), deliver(std::move(message), decided.not_after), asio::detached);
     for (const auto& each : decided.plan.lapsed)
         log::warn("a message about alerts was not taken, and there is nothing to say any more",
                   {{"receiver", each.notification.receiver}, {"error", each.error}});
     co_await housekeeping();
-    if (looking_) co_return steady_clock::duration{0};
+    if (looking_) co_return kLeastBetween;
     steady_clock::duration idle = settings_.every - (steady_clock::now() - read_at_);
     if (decided.wake) idle = std::min<steady_clock::duration>(idle, *decided.wake - node_.clock().now());
     co_return std::max<steady_clock::duration>(idle, kShortest);
@@ -117,9 +127,13 @@ Task<steady_clock::duration> AlertRunner::turn() {
 Task<Readings> AlertRunner::read() {
     const auto now = node_.clock().now();
     Readings readings;
-    if (const auto* board = hub_.board()) readings = read_board(*board, now);
+    if (const auto* board = hub_.board()) readings = read_board(*board, leads_since_, now);
     readings["outbox_lag_seconds"] = read_backlogs(backlogs_());
+    std::set<std::string_view> wanted;
+    for (const auto& rule : settings_.rules)
+        if (rule.enabled) wanted.insert(rule.reading);
     for (const auto name : AlertReadingStore::names()) {
+        if (!wanted.contains(name)) continue;
         const std::string reading(name);
         std::string trouble;
         try {
@@ -170,39 +184,84 @@ std::vector<Alert> AlertRunner::take_over(Tx& tx, const Readings& readings, Time
 AlertRunner::Decided AlertRunner::decide(Tx& tx, std::int64_t epoch, const Readings& readings) const {
     const AlertStore store;
     Decided decided;
+    decided.not_after = steady_clock::now() + alerts::kDeliveryLease - kSending;
     decided.now = SchedulerStore().fence(tx, epoch, node_.id());
     platform::write_as(tx, node_.id());
     auto all = take_over(tx, readings, decided.now, decided);
     if (settings_.receivers.empty()) return decided;
-    const auto before = store.notifier(tx);
+    const auto stored = store.notifier(tx);
+    const auto before = known_receivers(tx, stored);
     auto needed = alerts::still_needed(before);
-    for (const auto& alert : all) needed.erase(alert.fingerprint());
-    for (auto& alert : store.resolved(tx, needed)) all.push_back(std::move(alert));
+    std::map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto fingerprint = all[i].fingerprint();
+        needed.erase(fingerprint);
+        places.emplace(std::move(fingerprint), i);
+    }
+    for (auto& alert : store.resolved(tx, needed)) {
+        places.emplace(alert.fingerprint(), all.size());
+        all.push_back(std::move(alert));
+    }
     const auto silences = store.silences(tx, false);
     decided.plan = alerts::plan({all, settings_.route, silences, settings_.inhibitions, pace_}, before, decided.now);
     std::vector<std::pair<Notification, std::string>> sent;
     for (const auto& notification : decided.plan.send) {
+        std::vector<Alert> theirs;
+        for (const auto* named : {&notification.firing, &notification.resolved})
+            for (const auto& fingerprint : *named)
+                if (const auto place = places.find(fingerprint); place != places.end())
+                    theirs.push_back(all[place->second]);
         const auto* receiver = sender_.find(notification.receiver);
         decided.messages.push_back(alerts::message_of(
-            notification, all, receiver ? receiver->templates : alerts::MessageTemplates{}, hub_url_, decided.now));
+            notification, theirs, receiver ? receiver->templates : alerts::MessageTemplates{}, hub_url_, decided.now));
         sent.emplace_back(notification, decided.messages.back().title());
     }
     store.record(tx, sent);
     for (const auto& each : decided.plan.lapsed) store.settle(tx, each.notification.id, "lapsed", each.error);
-    store.write(tx, before, decided.plan.state);
+    store.write(tx, stored, decided.plan.state);
     decided.wake = domain::earlier(decided.wake, decided.plan.wake);
     return decided;
 }
 
-Task<void> AlertRunner::deliver(Message message) {
-    const auto notification = message.notification;
+alerts::NotifierState AlertRunner::known_receivers(Tx& tx, const alerts::NotifierState& state) const {
+    auto known = state;
+    std::erase_if(known.receivers, [this](const auto& each) { return !sender_.find(each.first); });
+    for (auto& [key, group] : known.groups)
+        std::erase_if(group.told, [&](const auto& each) {
+            if (sender_.find(each.first)) return false;
+            if (each.second.delivery)
+                AlertStore().settle(tx, each.second.delivery->notification.id, "lapsed",
+                                    "there is no such receiver in the configuration any more");
+            return true;
+        });
+    return known;
+}
+
+/// A few at once; whoever comes too late, or has stood still meanwhile, sends nothing: others may have.
+Task<DeliveryResult> AlertRunner::send(Message message, steady_clock::time_point not_after) {
+    auto entering = sending_.enter();
+    const auto place = co_await std::move(entering);
+    if (steady_clock::now() > not_after)
+        co_return DeliveryResult{DeliveryResult::Kind::failed, {}, "too many others left before it"};
     DeliveryResult result;
     try {
-        auto sending = sender_.send(std::move(message));
+        auto sending = sender_.send(std::move(message), not_after);
         result = co_await std::move(sending);
     } catch (const std::exception& e) {
         result = {DeliveryResult::Kind::failed, {}, e.what()};
     }
+    co_return result;
+}
+
+Task<void> AlertRunner::deliver(Message message, steady_clock::time_point not_after) {
+    ++under_way_;
+    struct Under {
+        int& count;
+        ~Under() { --count; }
+    } const under{under_way_};
+    const auto notification = message.notification;
+    auto sending = send(std::move(message), not_after);
+    const auto result = co_await std::move(sending);
     node_.probe().alert_sent(notification.receiver, state_of(result.kind));
     const bool taken = result.kind == DeliveryResult::Kind::delivered;
     if (!taken || !result.error.empty())
@@ -232,11 +291,10 @@ Task<void> AlertRunner::settle(Notification notification, DeliveryResult result)
         [this, epoch = hub_.epoch(), notification, result, unit = node_.dice().unit()](Tx& tx) {
             const AlertStore store;
             const auto now = SchedulerStore().fence(tx, epoch, node_.id());
-            const auto before = store.notifier(tx);
+            const auto before = store.notifier(tx, notification.group, notification.receiver);
             auto after = before;
-            if (!alerts::settle(after, notification, result, now, unit)) return;
-            store.write(tx, before, after);
             store.settle(tx, notification.id, state_of(result.kind), result.error);
+            if (alerts::settle(after, notification, result, now, unit)) store.write(tx, before, after);
         });
     co_await std::move(settling);
 }
@@ -249,6 +307,12 @@ Task<void> AlertRunner::housekeeping() {
     });
     const auto gone = co_await std::move(forgetting);
     if (gone == 0) forgot_at_ = steady_clock::now();
+}
+
+Task<void> AlertRunner::drain(steady_clock::duration longest) {
+    stop();
+    const auto until = steady_clock::now() + longest;
+    while (under_way_ > 0 && steady_clock::now() < until) co_await platform::pause_for(milliseconds{20});
 }
 
 Task<DeliveryResult> AlertRunner::test(std::string receiver, std::string by) {
@@ -267,10 +331,21 @@ Task<DeliveryResult> AlertRunner::test(std::string receiver, std::string by) {
     notification.firing = {alert.fingerprint()};
     const std::vector<Alert> alerts{alert};
     const auto* known = sender_.find(receiver);
-    auto message = alerts::message_of(notification, alerts, known ? known->templates : alerts::MessageTemplates{},
-                                      hub_url_, alert.since);
-    auto sending = sender_.send(std::move(message));
-    co_return co_await std::move(sending);
+    const auto templates = known ? known->templates : alerts::MessageTemplates{};
+    auto message = alerts::message_of(notification, alerts, templates, hub_url_, alert.since);
+    const auto not_after = steady_clock::now() + kSending;
+    auto sending = sender_.send(std::move(message), not_after);
+    const auto result = co_await std::move(sending);
+    if (!known || known->kind != alerts::ReceiverKind::pagerduty || result.kind != DeliveryResult::Kind::delivered)
+        co_return result;
+    // Nobody is to be left with an incident.
+    alert.ends_at = alert.since;
+    notification.id = alerts::fingerprint({{"over", notification.id}});
+    notification.kind = alerts::NotificationKind::resolved;
+    std::swap(notification.firing, notification.resolved);
+    const std::vector<Alert> over{alert};
+    auto closing = sender_.send(alerts::message_of(notification, over, templates, hub_url_, alert.since), not_after);
+    co_return co_await std::move(closing);
 }
 
 }

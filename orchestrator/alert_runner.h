@@ -30,6 +30,8 @@ class AlertRunner final : public LeaderLoop {
         looking_ = true;
         wake();
     }
+    /// Takes nothing up any more, and waits up to that long for messages under way.
+    platform::Task<void> drain(std::chrono::steady_clock::duration longest);
     /// Sends a message to try a receiver; nothing of it is kept.
     platform::Task<alerts::DeliveryResult> test(std::string receiver, std::string by);
 
@@ -42,6 +44,8 @@ class AlertRunner final : public LeaderLoop {
     struct Decided {
         alerts::NotifierPlan plan;
         std::vector<alerts::Message> messages;
+        /// They may leave until then: afterwards others may send them.
+        std::chrono::steady_clock::time_point not_after;
         std::optional<domain::TimePoint> wake;
         domain::TimePoint now;
         std::size_t firing = 0;
@@ -50,7 +54,11 @@ class AlertRunner final : public LeaderLoop {
     Decided decide(platform::Tx& tx, std::int64_t epoch, const alerts::Readings& readings) const;
     std::vector<alerts::Alert> take_over(platform::Tx& tx, const alerts::Readings& readings, domain::TimePoint now,
                                          Decided& decided) const;
-    platform::Task<void> deliver(alerts::Message message);
+    platform::Task<void> deliver(alerts::Message message, std::chrono::steady_clock::time_point not_after);
+    platform::Task<alerts::DeliveryResult> send(alerts::Message message,
+                                                std::chrono::steady_clock::time_point not_after);
+    /// Without what is no receiver any more; its messages are over.
+    alerts::NotifierState known_receivers(platform::Tx& tx, const alerts::NotifierState& state) const;
     platform::Task<void> settle(alerts::Notification notification, alerts::DeliveryResult result);
     platform::Task<void> housekeeping();
 
@@ -60,12 +68,18 @@ class AlertRunner final : public LeaderLoop {
     std::function<std::vector<Probe::Backlog>()> backlogs_;
     /// What is read of how far everybody has been told, and written, is of one at a time.
     platform::Semaphore database_;
+    /// Messages that leave at once.
+    platform::Semaphore sending_;
+    int under_way_ = 0;
     std::map<std::string, domain::Duration> pace_;
     /// Since when a reading could not be taken.
     std::map<std::string, domain::TimePoint> failing_;
     /// Since when a receiver takes nothing.
     std::map<std::string, domain::TimePoint> receivers_failing_;
     std::chrono::steady_clock::time_point read_at_{};
+    std::chrono::steady_clock::time_point decided_at_{};
+    /// Since when this node leads; kNever: it does not.
+    domain::TimePoint leads_since_ = domain::kNever;
     std::chrono::steady_clock::time_point forgot_at_{};
     alerts::Readings readings_;
     bool looking_ = true;

@@ -21,14 +21,27 @@ using Kind = DeliveryResult::Kind;
 
 namespace {
 
-constexpr std::chrono::milliseconds kDeadline{20000};
-constexpr std::chrono::seconds kMailDeadline{40};
+constexpr std::chrono::seconds kMailDeadline{20};
 constexpr std::size_t kMostSaid = 200;
 /// What an Alertmanager is told fires ends there after that, unless it is told again.
 constexpr int kRepeats = 2;
 
 /// The content is to blame, and the same will be answered the same.
 bool for_good(int status) { return status == 400 || status == 413 || status == 422; }
+
+/// An address may hold a secret anywhere: as a whole, and its path as servers like to say it back.
+std::vector<domain::Secret> paths_of(const Receiver& receiver) {
+    std::vector<domain::Secret> all{receiver.url};
+    const auto url = platform::parse_url(receiver.url.reveal());
+    if (!url) return all;
+    const auto path = url->target.substr(0, url->target.find('?'));
+    for (const auto& each : {url->target, path, platform::percent_decode(url->target), platform::percent_decode(path)})
+        if (each.size() > 1) all.emplace_back(each);
+    // Also without the slash before it.
+    for (const auto& each : {url->target, path})
+        if (each.size() > 5) all.emplace_back(each.substr(1));
+    return all;
+}
 
 DeliveryResult judged(const Receiver& receiver, const platform::HttpOutcome& outcome, domain::TimePoint now) {
     DeliveryResult result;
@@ -39,7 +52,8 @@ DeliveryResult judged(const Receiver& receiver, const platform::HttpOutcome& out
     result.kind = for_good(answer.status) ? Kind::refused : Kind::failed;
     result.retry_after = webhooks::retry_after(answer.header("retry-after"), now);
     auto secrets = receiver.secrets.all();
-    secrets.push_back(&receiver.url);
+    const auto paths = paths_of(receiver);
+    for (const auto& path : paths) secrets.push_back(&path);
     secrets.push_back(&receiver.routing_key);
     result.error = "it answered " + std::to_string(answer.status);
     if (const auto said = webhooks::loggable_answer(answer.body, secrets, kMostSaid); !said.empty())
@@ -100,10 +114,11 @@ AlertSender::Request AlertSender::request_of(const Receiver& receiver, const Mes
     return request;
 }
 
-Task<AlertSender::Answer> AlertSender::post(const Receiver& receiver, Request request) {
+Task<AlertSender::Answer> AlertSender::post(const Receiver& receiver, Request request,
+                                            std::chrono::steady_clock::time_point not_after) {
     const auto url = platform::parse_url(request.url);
     if (!url) co_return Answer{0, {Kind::failed, {}, "its address " + url.error().what}};
-    auto sending = client_.send("POST", *url, std::move(request.headers), std::move(request.body), kDeadline);
+    auto sending = client_.send_before(not_after, "POST", *url, std::move(request.headers), std::move(request.body));
     const auto outcome = co_await std::move(sending);
     Answer answer;
     if (const auto* said = std::get_if<platform::HttpAnswer>(&outcome)) answer.status = said->status;
@@ -132,7 +147,7 @@ Task<DeliveryResult> AlertSender::mail(const Receiver& receiver, Message message
     co_return result;
 }
 
-Task<DeliveryResult> AlertSender::send(Message message) {
+Task<DeliveryResult> AlertSender::send(Message message, std::chrono::steady_clock::time_point not_after) {
     const auto* receiver = find(message.notification.receiver);
     if (!receiver)
         co_return DeliveryResult{Kind::failed, {}, "there is no such receiver in the configuration any more"};
@@ -141,12 +156,12 @@ Task<DeliveryResult> AlertSender::send(Message message) {
         auto mailing = mail(*receiver, std::move(message));
         co_return co_await std::move(mailing);
     }
-    auto posting = post(*receiver, request_of(*receiver, message));
+    auto posting = post(*receiver, request_of(*receiver, message), not_after);
     auto answer = co_await std::move(posting);
     if (receiver->kind == ReceiverKind::slack && answer.status == 400) {
         // Something about its blocks: in plain words it may be taken.
         Request plain{receiver->url.reveal(), {{"content-type", "application/json"}}, slack_plain_message(message)};
-        auto again = post(*receiver, std::move(plain));
+        auto again = post(*receiver, std::move(plain), not_after);
         answer = co_await std::move(again);
     }
     co_return answer.result;

@@ -20,8 +20,9 @@ class AlertSender {
     AlertSender(platform::HttpClient& client, platform::SmtpClient& smtp, platform::Clock& clock,
                 const alerts::Settings& settings);
 
-    /// Never throws for what a network or a receiver does. Answers before alerts::kDeliveryLease has passed.
-    platform::Task<alerts::DeliveryResult> send(alerts::Message message);
+    /// Never throws for what a network or a receiver does. Answers within 25 s; nothing leaves after `not_after`.
+    platform::Task<alerts::DeliveryResult> send(alerts::Message message,
+                                                std::chrono::steady_clock::time_point not_after);
     /// nullptr: there is none of that name.
     const alerts::Receiver* find(const std::string& name) const;
 
@@ -37,7 +38,8 @@ class AlertSender {
         int status = 0;
         alerts::DeliveryResult result;
     };
-    platform::Task<Answer> post(const alerts::Receiver& receiver, Request request);
+    platform::Task<Answer> post(const alerts::Receiver& receiver, Request request,
+                                std::chrono::steady_clock::time_point not_after);
     platform::Task<alerts::DeliveryResult> mail(const alerts::Receiver& receiver, alerts::Message message);
 
     platform::HttpClient& client_;

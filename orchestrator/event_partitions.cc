@@ -25,6 +25,8 @@ constexpr milliseconds kFirstPause{20};
 constexpr milliseconds kLongestPause{5000};
 /// Then somebody is told: a copy of the database may take hours, and there are partitions ahead.
 constexpr std::chrono::minutes kPatience{30};
+constexpr std::string_view kTookTooLong = "57014";
+constexpr std::chrono::hours kAfterTooLong{1};
 }
 
 EventPartitions::EventPartitions(Node& node, Hub& hub, EventPartitionsSettings settings)
@@ -43,6 +45,8 @@ Task<void> EventPartitions::run() {
             said_ = false;
         } catch (const platform::StatementRefused& refused) {
             put_off(refused.later() ? "somebody is at the journal" : "the database refuses", refused.what());
+            // What took too long held everybody up, and would again.
+            if (refused.sqlstate == kTookTooLong) put_off_ = kAfterTooLong;
         } catch (const std::exception& e) {
             put_off("the database is away", e.what());
         }
@@ -53,7 +57,7 @@ Task<void> EventPartitions::run() {
 void EventPartitions::put_off(const char* what, const std::string& error) {
     const auto now = steady_clock::now();
     if (put_off_ == milliseconds{0}) put_off_since_ = now;
-    put_off_ = std::clamp(put_off_ * 2, kFirstPause, kLongestPause);
+    put_off_ = std::clamp(std::min(put_off_, kLongestPause) * 2, kFirstPause, kLongestPause);
     log::debug("the journal's partitions have to wait", {{"why", what}, {"error", error}});
     if (now - put_off_since_ < kPatience || std::exchange(said_, true)) return;
     log::warn("the journal's partitions have had to wait for a long time",

@@ -89,9 +89,9 @@ std::optional<TimePoint> TimerStore::next(Tx& tx) const {
 }
 
 std::int64_t TimerStore::forget(Tx& tx, domain::Duration age) const {
-    return static_cast<std::int64_t>(
-        tx.exec(sql::forget_timers, Params().add(std::chrono::duration_cast<std::chrono::seconds>(age).count()))
-            .affected());
+    const auto rows =
+        tx.exec(sql::forget_timers, Params().add(std::chrono::duration_cast<std::chrono::seconds>(age).count()));
+    return RowReader(rows, 0).integer();
 }
 
 }

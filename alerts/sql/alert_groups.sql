@@ -1,1 +1,1 @@
-select group_key, state from alert_groups
+select group_key, state from alert_groups where $1 = '' or group_key = $1

@@ -1,1 +1,1 @@
-select receiver, state from alert_receivers
+select receiver, state from alert_receivers where $1 = '' or receiver = $1

@@ -1,5 +1,9 @@
 -- $1: of those that came within so many seconds; null: of all.
-select json_build_object('organization', organization_id, 'workflow_type', workflow_type), count(*),
-       to_json((array_agg(execution_id order by at desc))[1:20])
-from dead_letters where resolved_at is null and ($1::double precision is null or at > now() - make_interval(secs => $1))
-group by organization_id, workflow_type
+select json_build_object('organization', d.organization_id, 'workflow_type', d.workflow_type), count(*),
+       coalesce((select json_agg(execution_id) from (
+           select n.execution_id from dead_letters n
+           where n.organization_id = d.organization_id and n.workflow_type = d.workflow_type and n.resolved_at is null
+             and ($1::double precision is null or n.at > now() - make_interval(secs => $1))
+           order by n.at desc limit 20) newest), '[]')
+from dead_letters d where d.resolved_at is null and ($1::double precision is null or d.at > now() - make_interval(secs => $1))
+group by d.organization_id, d.workflow_type

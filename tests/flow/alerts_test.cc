@@ -260,6 +260,67 @@ TEST(Alerts, AnAlertAboutEverythingIsStillAnAlert) {
     EXPECT_EQ(t.hub.api("POST", "/api/v2/alerts", Json::object()).status, 422);
 }
 
+TEST(Alerts, WhoIsOfAnotherOrganizationSpeaksForItAlone) {
+    Slack slack(false);
+    Alerting t(kQuick + slack.config() + route("slack"));
+    t.hub.database.run("insert into organizations (organization_id, name) values ('b', 'B')");
+    const std::vector<std::pair<std::string, std::string>> theirs{
+        {"authorization", "Bearer " + t.hub.make_key("operator", "theirs", "b")}};
+    const auto ask = [&](const std::string& method, const std::string& path, const Json& body = nullptr) {
+        return request(t.hub.hub->port(), method, path, theirs, body.is_null() ? "" : body.dump());
+    };
+    ASSERT_TRUE(eventually([&] { return ask("GET", "/v1/alerts").status == 200; }));
+    // As if they were ours, and as if nobody scheduled; one of them twice.
+    const Json ours{
+        {"labels", {{"alertname", "queue_depth_high"}, {"organization", "default"}, {"severity", "warning"}}},
+        {"endsAt", "2099-01-01T00:00:00Z"}};
+    const Json down{{"labels", {{"alertname", "orchestrator_down"}, {"severity", "critical"}}}};
+    const auto told = ask("POST", "/api/v2/alerts", Json::array({ours, down, ours}));
+    ASSERT_EQ(told.status, 200) << told.body;
+    t.trouble();
+    ASSERT_TRUE(eventually([&] {
+        return t.hub.database.value("select count(*) from alerts where labels ->> 'alertname' = 'queue_depth_high'") ==
+               "2";
+    }));
+    ASSERT_TRUE(eventually([&] {
+        for (const auto& each : slack.taken())
+            if (each.dump().find("3 executions of default wait") != std::string::npos) return true;
+        return false;
+    })) << "they silence nobody";
+    const auto seen = ask("GET", "/v1/alerts").json();
+    EXPECT_EQ(seen["alerts"].size(), 2U);
+    for (const auto& alert : seen["alerts"]) EXPECT_EQ(alert["labels"]["organization"], "b");
+    EXPECT_EQ(t.hub.database.value("select max(ends_at) < now() + interval '25 hours' from alerts where rule is null"),
+              "t");
+    const auto mine = t.hub.database.value("select fingerprint from alerts where rule = 'queue_depth_high'");
+    EXPECT_EQ(ask("GET", "/v1/alerts/" + mine).status, 404);
+    EXPECT_EQ(ask("POST", "/v1/alerts/" + mine + "/acknowledge", Json::object()).status, 404);
+    EXPECT_EQ(ask("POST", "/v1/alerts/%25/acknowledge", Json::object()).status, 404);
+    EXPECT_EQ(ask("GET", "/v1/incidents/%25").status, 404);
+    EXPECT_EQ(ask("GET", "/v1/receivers").status, 403);
+    EXPECT_EQ(ask("GET", "/v1/silences").status, 403);
+    EXPECT_EQ(t.hub.database.value("select count(*) from alerts where acknowledged_at is not null"), "0");
+}
+
+TEST(Alerts, AThousandIncidentsAtOnceAreAllTold) {
+    Peer webhook([](const Asked&) { return Behaviour{200, "{}"}; });
+    const HubFixture hub(
+        "[alerts]\nevery_seconds = 1\n[[alerts.receivers]]\nname = \"hook\"\ntype = \"webhook\"\nurl = \"" +
+        webhook.url() + "\"\nsigning_secrets = [\"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"]\n" +
+        "[alerts.route]\nreceiver = \"hook\"\ngroup_by = [\"alertname\"]\ngroup_wait_seconds = 0\n");
+    Json alerts = Json::array();
+    for (int i = 0; i < 1000; ++i) alerts.push_back({{"labels", {{"alertname", "a" + std::to_string(i)}}}});
+    ASSERT_EQ(hub.api("POST", "/api/v2/alerts", alerts).status, 200);
+    ASSERT_TRUE(webhook.wait_for(1000, 60));
+    EXPECT_TRUE(eventually(
+        [&] { return hub.database.value("select count(*) from notifications where state = 'delivered'") == "1000"; }));
+    EXPECT_EQ(webhook.count(), 1000U) << "each once";
+    for (auto& each : alerts) each["labels"]["more"] = "x";
+    EXPECT_EQ(hub.api("POST", "/api/v2/alerts", alerts).status, 200);
+    for (auto& each : alerts) each["labels"]["more"] = "y";
+    EXPECT_EQ(hub.api("POST", "/api/v2/alerts", alerts).status, 429);
+}
+
 TEST(Alerts, ARefusedFormIsSaidInPlainWordsOnceAndNeverCalledSent) {
     Slack slack;
     slack.answer_first({{400, "invalid_blocks"}, {400, "no_text"}});
