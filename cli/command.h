@@ -57,5 +57,6 @@ void add_subscribers(Commands commands);
 void add_retention(Commands commands);
 void add_stalled(Commands commands);
 void add_metrics(Commands commands);
+void add_watch(Commands commands);
 
 }

@@ -151,10 +151,15 @@ class Reader {
     }
 
     /// Sections and keys that nobody read.
-    void nothing_else() {
+    /// `only`: of these sections; empty: of all.
+    void nothing_else(const std::set<std::string>& only = {}) {
         for (const auto& [section, value] : root_) {
             const std::string name(section.str());
-            if (name == "workflow_types" || name == "alerts") continue;
+            if (name == "workflow_types" || name == "alerts" || name == "watch") {
+                if (!only.contains(name)) continue;
+            } else if (!only.empty()) {
+                continue;
+            }
             const auto* table = value.as_table();
             bool any = false;
             for (const auto& each : known_) any = any || each.starts_with(name + ".");
@@ -174,6 +179,17 @@ class Reader {
     std::set<std::string> known_;
 };
 
+void read_alerts(Reader& read, const toml::table& root, alerts::Settings& into) {
+    const auto* section = root.get("alerts");
+    if (!section) return;
+    auto parsed = alerts::parse_settings(read.to_json(*section, "alerts").dump());
+    if (parsed) {
+        into = *std::move(parsed);
+    } else {
+        for (const auto& fault : parsed.error()) read.wrong("alerts" + fault.pointer, fault.what);
+    }
+}
+
 std::string host_name() {
     char name[256] = {};
     gethostname(name, sizeof name - 1);
@@ -189,6 +205,43 @@ LoadedConfig load_config(const std::string& file) {
     LoadedConfig nothing;
     nothing.mistakes.push_back(file + ": cannot be read");
     return nothing;
+}
+
+LoadedWatch load_watch(const std::string& file) {
+    LoadedWatch loaded;
+    auto& config = loaded.config;
+    auto& mistakes = loaded.mistakes;
+    const auto text = read_file(file);
+    if (!text || std::filesystem::is_directory(file)) {
+        mistakes.push_back(file + ": cannot be read");
+        return loaded;
+    }
+    toml::table root;
+    if (auto mistake = parse_toml(*text, file, root)) {
+        mistakes.push_back(*std::move(mistake));
+        return loaded;
+    }
+    Reader read(root, mistakes);
+    if (const auto* node = read.find("watch", "urls"))
+        if (const auto* list = node->as_array())
+            for (const auto& each : *list) config.urls.push_back(each.value<std::string>().value_or(""));
+    if (config.urls.empty()) read.wrong("watch.urls", "is missing: the addresses of the hubs, as an array");
+    for (auto& url : config.urls) {
+        while (url.ends_with('/')) url.pop_back();
+        if (const auto parsed = platform::parse_url(url); !parsed) read.wrong("watch.urls", parsed.error().what);
+    }
+    std::string key;
+    read.text("watch", "key", key);
+    config.key = domain::Secret(key);
+    read.duration("watch", "every_seconds", config.every, 1, 3600);
+    read.duration("watch", "after_seconds", config.after, 1, 86400);
+    read.text("webhooks", "extra_trust", config.client.extra_trust);
+    read_alerts(read, root, config.alerts);
+    if (config.alerts.receivers.empty()) read.wrong("alerts.receivers", "is missing: who is told");
+    read.nothing_else({"watch"});
+    config.client.connections_per_origin = 1;
+    config.client.egress = platform::EgressPolicy::everywhere();
+    return loaded;
 }
 
 LoadedConfig read_config(const std::string& content, const std::string& called) {
@@ -251,14 +304,7 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
         if (days > 0) *age = std::chrono::hours{24} * days;
     }
     read.duration("retention", "every_seconds", config.retention.every, 1, 86400);
-    if (const auto* section = root.get("alerts")) {
-        auto parsed = alerts::parse_settings(read.to_json(*section, "alerts").dump());
-        if (parsed) {
-            config.alerts = *std::move(parsed);
-        } else {
-            for (const auto& fault : parsed.error()) read.wrong("alerts" + fault.pointer, fault.what);
-        }
-    }
+    read_alerts(read, root, config.alerts);
     read.text("tracing", "url", config.tracing.url, "IMPRESARIO_TRACING_URL");
     if (!config.tracing.url.empty())
         if (const auto parsed = platform::parse_url(config.tracing.url); !parsed)
@@ -450,6 +496,13 @@ platform::DatabaseSettings database_settings(const std::string& url_option, cons
     // Whatever is behind the URL, no session of it is left other than it was.
     settings.pooled = true;
     return settings;
+}
+
+int print_mistakes(const std::vector<std::string>& mistakes) {
+    std::fprintf(stderr, "impresario: the configuration has %zu mistake%s:\n", mistakes.size(),
+                 mistakes.size() == 1 ? "" : "s");
+    for (const auto& mistake : mistakes) std::fprintf(stderr, "  %s\n", mistake.c_str());
+    return Exit::usage;
 }
 
 }

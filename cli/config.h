@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "alerts/settings.h"
 #include "api/api.h"
 #include "orchestrator/hub.h"
 #include "orchestrator/node.h"
-#include "alerts/settings.h"
 #include "orchestrator/outbox.h"
 #include "orchestrator/retention.h"
 #include "orchestrator/tracer.h"
@@ -57,6 +57,30 @@ struct LoadedConfig {
 LoadedConfig load_config(const std::string& file);
 /// The same from the text of a file; `called` stands before a mistake in its form.
 LoadedConfig read_config(const std::string& content, const std::string& called);
+
+/// What `impresario watch` needs.
+struct WatchConfig {
+    /// Of the hubs.
+    std::vector<std::string> urls;
+    /// With it is asked who leads; empty: that one is ready is enough.
+    domain::Secret key;
+    std::chrono::seconds every{10};
+    /// None has worked for so long: somebody is told.
+    std::chrono::seconds after{120};
+    alerts::Settings alerts;
+    platform::HttpClientSettings client;
+    platform::log::Level log_level = platform::log::Level::info;
+    platform::log::Format log_format = platform::log::Format::json;
+};
+struct LoadedWatch {
+    WatchConfig config;
+    std::vector<std::string> mistakes;
+};
+/// From its sections [watch] and [alerts]; those of a hub are passed over.
+LoadedWatch load_watch(const std::string& file);
+
+/// Says all of them; the exit code for them.
+int print_mistakes(const std::vector<std::string>& mistakes);
 
 /// The database URL alone, for commands that need nothing else.
 platform::DatabaseSettings database_settings(const std::string& url_option, const std::string& config_file);

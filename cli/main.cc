@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
     add_locks(commands);
     add_timers(commands);
     add_alerts(commands);
+    add_watch(commands);
     add_silences(commands);
     add_fsck(commands);
     add_tail(commands);

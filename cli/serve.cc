@@ -33,6 +33,8 @@ namespace {
 constexpr std::chrono::seconds kTraceDrain{2};
 /// How long a stopping node waits for what it tells subscribers: what is not heard is told again by the next.
 constexpr std::chrono::seconds kOutboxDrain{2};
+/// And for messages about alerts: what is not answered by then may come twice.
+constexpr std::chrono::seconds kAlertDrain{3};
 constexpr const char* kOutdated = "this hub is too old for the database's schema";
 std::string upgrade(int min_hub) {
     return "upgrade this node: version " + std::to_string(min_hub) + " is needed and this is version " +
@@ -53,7 +55,7 @@ api::ApiSettings api_settings(const Config& config) {
 platform::HttpClientSettings operators_client(const Config& config) {
     auto settings = config.client;
     settings.connections_per_origin = 1;
-    settings.egress = platform::EgressPolicy({*platform::Cidr::parse("0.0.0.0/0"), *platform::Cidr::parse("::/0")});
+    settings.egress = platform::EgressPolicy::everywhere();
     return settings;
 }
 
@@ -61,6 +63,12 @@ platform::HttpClientSettings operators_client(const Config& config) {
 orchestrator::EventPartitionsSettings event_partitions(const Config& config) {
     orchestrator::EventPartitionsSettings settings;
     settings.drop_every = std::min(settings.drop_every, config.retention.every);
+    return settings;
+}
+
+platform::HttpClientSettings receivers_client(const Config& config) {
+    auto settings = operators_client(config);
+    settings.connections_per_origin = 8;
     return settings;
 }
 
@@ -104,7 +112,7 @@ class HubProcess {
                      }),
           timers_(node_, hub_),
           outbox_(node_, hub_, config_.outbox),
-          receivers_(io_.get_executor(), operators_client(config_)),
+          receivers_(io_.get_executor(), receivers_client(config_)),
           smtp_(operators_client(config_).egress),
           sender_(receivers_, smtp_, clock_, config_.alerts),
           alerts_(node_, hub_, sender_, config_.alerts, config_.node.public_url, [this] { return outbox_.backlogs(); }),
@@ -321,7 +329,7 @@ class HubProcess {
         log::info("draining", {{"deliveries", node_.deliveries_under_way()}});
         schedules_.stop();
         timers_.stop();
-        alerts_.stop();
+        co_await alerts_.drain(kAlertDrain);
         retention_.stop();
         event_partitions_.stop();
         co_await outbox_.stop(kOutboxDrain);
@@ -409,12 +417,7 @@ void add_serve(Commands commands) {
     command->callback([commands, file] {
         commands.chosen = [file] {
             auto loaded = load_config(*file);
-            if (!loaded.mistakes.empty()) {
-                std::fprintf(stderr, "impresario: the configuration has %zu mistake%s:\n", loaded.mistakes.size(),
-                             loaded.mistakes.size() == 1 ? "" : "s");
-                for (const auto& mistake : loaded.mistakes) std::fprintf(stderr, "  %s\n", mistake.c_str());
-                return static_cast<int>(Exit::usage);
-            }
+            if (!loaded.mistakes.empty()) return print_mistakes(loaded.mistakes);
             return serve(std::move(loaded.config));
         };
     });

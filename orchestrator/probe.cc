@@ -1,6 +1,7 @@
 #include "orchestrator/probe.h"
 
 #include "orchestrator/board.h"
+#include "orchestrator/metrics/alerts.h"
 #include "orchestrator/metrics/deliveries.h"
 #include "orchestrator/metrics/events.h"
 #include "orchestrator/metrics/executions.h"
@@ -10,6 +11,7 @@
 #include "orchestrator/metrics/providers.h"
 #include "orchestrator/metrics/queue.h"
 #include "orchestrator/metrics/scheduler.h"
+#include "orchestrator/metrics/timers.h"
 
 namespace impresario::orchestrator {
 
@@ -34,6 +36,8 @@ struct Probe::Chapters {
           money{under(m, "Money")},
           fairness{under(m, "Fairness")},
           events{under(m, "Events")},
+          timers{under(m, "Timers")},
+          alerts{under(m, "Alerts")},
           scheduler(under(m, "Scheduler")),
           node(under(m, "Node")) {}
 
@@ -44,6 +48,8 @@ struct Probe::Chapters {
     metrics::Money money;
     metrics::Fairness fairness;
     metrics::Events events;
+    metrics::Timers timers;
+    metrics::Alerts alerts;
     metrics::Scheduler scheduler;
     metrics::Node node;
 };
@@ -229,6 +235,17 @@ void Probe::show_database_look(const resource_manager::DatabaseReading& reading)
 
 void Probe::spans(std::string_view outcome, std::size_t count) {
     chapters_->events.spans.add({outcome}, static_cast<double>(count));
+}
+
+void Probe::timer_due(domain::Duration late) { chapters_->timers.delay.observe({}, seconds(late)); }
+
+void Probe::alert_sent(std::string_view receiver, std::string_view outcome) {
+    chapters_->alerts.messages.add({receiver, outcome});
+}
+
+void Probe::show_alerts(std::optional<std::size_t> firing) {
+    if (firing) chapters_->alerts.firing.set({}, static_cast<double>(*firing));
+    chapters_->alerts.firing.drop_unset();
 }
 
 void Probe::show_batch(int batch) { chapters_->scheduler.batch.set({}, batch); }

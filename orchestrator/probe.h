@@ -83,8 +83,8 @@ class Probe {
     void spans(std::string_view outcome, std::size_t count);
     /// A message about alerts, and what became of it.
     void alert_sent(std::string_view receiver, std::string_view outcome);
-    /// So many fire.
-    void show_alerts(std::size_t firing);
+    /// So many fire; nullopt: this node does not lead.
+    void show_alerts(std::optional<std::size_t> firing);
     /// A timer has come due, so much later than it was to.
     void timer_due(domain::Duration late);
     void show_batch(int batch);

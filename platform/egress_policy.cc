@@ -113,4 +113,7 @@ std::string EgressPolicy::denial(std::string_view address) {
     return "the egress policy denies " + text + "; allow it with [egress] allow = [\"" + text + "\"]";
 }
 
+
+EgressPolicy EgressPolicy::everywhere() { return EgressPolicy({*Cidr::parse("0.0.0.0/0"), *Cidr::parse("::/0")}); }
+
 }

@@ -34,6 +34,8 @@ class EgressPolicy {
   public:
     EgressPolicy() = default;
     explicit EgressPolicy(std::vector<Cidr> allowed) : allowed_(std::move(allowed)) {}
+    /// For what is the operator's own choice and not a user's.
+    static EgressPolicy everywhere();
     bool allows(std::string_view address) const;
     /// Why nothing goes there, for people: what is denied, and how to allow it.
     static std::string denial(std::string_view address);

@@ -84,7 +84,12 @@ class Busy {
           }),
           work_([](const Asked& asked) { return behave(asked); }),
           hub("[tracing]\nurl = \"" + collector_.url("/v1/traces") +
-              "\"\n[hub]\nlease_seconds = 2\nheartbeat_ms = 500\n[retention]\nevery_seconds = 1\n") {
+              "\"\n[hub]\nlease_seconds = 2\nheartbeat_ms = 500\n[retention]\nevery_seconds = "
+              "1\n[alerts]\nevery_seconds = "
+              "1\n[[alerts.receivers]]\nname = \"am\"\ntype = \"alertmanager\"\nurl = \"" +
+              collector_.url("") +
+              "\"\n[alerts.route]\nreceiver = \"am\"\ngroup_by = [\"alertname\"]\ngroup_wait_seconds "
+              "= 0\ngroup_interval_seconds = 1\n") {
         define();
         history();
     }
@@ -192,6 +197,9 @@ class Busy {
             for (const auto* type : {"moody", "fails", "rejects", "bounded", "bounded", "fresh", "runs"})
                 hub.api("POST", "/v1/executions", {{"workflow_type", type}});
             hub.database.run("select enqueue_workflow_task('good', 50, '{}')");
+            hub.api("PUT", "/v1/timers/soon", {{"in_seconds", 0}, {"payload", {{"n", i}}}});
+            hub.api("POST", "/api/v2/alerts",
+                    Json::array({{{"labels", {{"alertname", "a" + std::to_string(i)}, {"severity", "info"}}}}}));
             for (const auto& asked : work_.asked()) {
                 if (asked.path != "/runs" || asked.execution_id() == waits_ ||
                     !answered_.insert(asked.webhook_id()).second)

@@ -9,6 +9,7 @@
 
 #include "platform/crypto.h"
 #include "tests/support/hub.h"
+#include "tests/support/mailbox.h"
 #include "tests/support/temporary_directory.h"
 
 namespace impresario::platform {
@@ -20,84 +21,12 @@ using testing::eventually;
 using testing::free_port;
 using ::testing::HasSubstr;
 using testing::Json;
+using testing::Mailbox;
+using testing::make_certificate;
 using tcp = asio::ip::tcp;
 
-const std::string kPassword = "corréct horse: battery\"staple";
+const std::string kPassword = testing::Mailbox::password();
 const std::string kMessage = "Subject: test\r\n\r\nHello\r\n";
-
-/// A certificate that it signed itself, for `name` (subjectAltName), and its key.
-void make_certificate(const std::string& directory, const std::string& name) {
-    ProcessSettings make;
-    make.command = {"openssl",
-                    "req",
-                    "-x509",
-                    "-newkey",
-                    "ec",
-                    "-pkeyopt",
-                    "ec_paramgen_curve:P-256",
-                    "-nodes",
-                    "-subj",
-                    "/CN=mail",
-                    "-days",
-                    "2",
-                    "-addext",
-                    "subjectAltName=" + name,
-                    "-keyout",
-                    directory + "/key.pem",
-                    "-out",
-                    directory + "/cert.pem"};
-    if (run_command(std::move(make)).status != 0) throw std::runtime_error("openssl made no certificate");
-}
-
-class Mailbox {
-  public:
-    explicit Mailbox(const std::string& tls = "starttls", const Json& more = Json::object(),
-                     const std::string& name = "DNS:localhost,IP:127.0.0.1")
-        : scheme_(tls == "implicit" ? "smtps" : "smtp"), directory_(testing::temporary_directory("mailbox")) {
-        make_certificate(directory_, name);
-        Json options = {{"port", port_},    {"control", control_},   {"tls", tls},
-                        {"user", "ada"},    {"password", kPassword}, {"key", directory_ + "/key.pem"},
-                        {"cert", trusted()}};
-        options.update(more);
-        ProcessSettings settings;
-        settings.command = {"node", std::string(IMPRESARIO_CLIENTS) + "/mailbox.mjs", options.dump()};
-        settings.log_file = directory_ + "/log";
-        process_ = std::make_unique<Process>(std::move(settings));
-        if (!eventually([&] { return fs::file_size(directory_ + "/log") > 0; }) || came().is_discarded())
-            throw std::runtime_error("no mail server: " + log());
-    }
-    ~Mailbox() {
-        process_.reset();
-        fs::remove_all(directory_);
-    }
-    int port() const { return port_; }
-    std::string trusted() const { return directory_ + "/cert.pem"; }
-    Json came() const { return testing::request(control_, "GET", "/").json(); }
-    std::string message() const {
-        const auto all = came()["messages"];
-        return all.empty() ? "no message" : decode_base64(all.back()["base64"].get<std::string>()).value();
-    }
-    std::string log() const {
-        std::ifstream file(directory_ + "/log");
-        return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    }
-    SmtpSettings settings() const {
-        SmtpSettings made;
-        made.url = scheme_ + "://127.0.0.1:" + std::to_string(port_);
-        made.username = "ada";
-        made.password = domain::Secret(kPassword);
-        made.extra_trust = trusted();
-        made.timeout = 20s;
-        return made;
-    }
-
-  private:
-    std::string scheme_;
-    std::string directory_;
-    int port_ = free_port();
-    int control_ = free_port();
-    std::unique_ptr<Process> process_;
-};
 
 EgressPolicy loopback() { return EgressPolicy({*Cidr::parse("127.0.0.0/8")}); }
 
