@@ -28,8 +28,9 @@ constexpr unsigned kMostTours = 6;
 /// What leads where nothing else does: an event, or a grant, of which nobody knows whether it was committed.
 const std::string kInDoubt = "sql.commit.append_events=done_then_error%8;sql.commit.charge_permits=done_then_error%25;";
 
-/// Of commands other than serve, and what is asked only once a transaction has been open for ten seconds.
-const std::set<std::string> kElsewhere{"create_key", "list_keys", "revoke_key", "oldest_writer"};
+/// Of commands other than serve, what is asked only once a transaction has been open for ten seconds, and what only where
+/// somebody tells thousands of alerts.
+const std::set<std::string> kElsewhere{"create_key", "list_keys", "revoke_key", "oldest_writer", "known_received"};
 
 /// What there is: the statements' files, and what is no statement.
 std::set<std::string> existing_places() {

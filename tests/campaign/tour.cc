@@ -66,7 +66,7 @@ void be_alerted(Hubs& hubs) {
                              .json();
     hubs.ask("GET", "/v1/silences");
     if (silence.is_object()) hubs.ask("DELETE", "/v1/silences/" + silence.value("silence_id", ""));
-    for (const auto* page : {"/v1/alert-rules", "/v1/receivers", "/v1/notifications", "/v1/incidents/00"})
+    for (const auto* page : {"/v1/alert-rules", "/v1/receivers", "/v1/notifications", "/v1/incidents/0000"})
         hubs.ask("GET", page);
 }
 

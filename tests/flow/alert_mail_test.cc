@@ -46,7 +46,7 @@ TEST(AlertMail, AnIncidentIsAThreadOfEncryptedMessages) {
     EXPECT_EQ(came["messages"][0]["to"], (Json{"ops@example.com", "boss@example.com"}));
     EXPECT_EQ(came["messages"][0]["from"], "impresario@example.com");
     EXPECT_THAT(first, HasSubstr("multipart/alternative"));
-    EXPECT_THAT(first, HasSubstr("queue_depth_high"));
+    EXPECT_THAT(first, HasSubstr("Subject: FIRING: 1 executions of default wait"));
     EXPECT_FALSE(header(first, "Message-ID").empty());
     EXPECT_NE(header(first, "Message-ID"), header(second, "Message-ID"));
     EXPECT_FALSE(header(first, "References").empty());
