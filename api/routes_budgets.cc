@@ -7,6 +7,7 @@
 #include "orchestrator/budget_events.h"
 #include "platform/gate_json.h"
 #include "platform/json_writer.h"
+#include "platform/writer.h"
 #include "resource_manager/budget_json.h"
 #include "resource_manager/budget_preview.h"
 #include "resource_manager/budget_store.h"
@@ -127,6 +128,7 @@ Task<HttpResponse> Api::put_budget(Call call) {
     auto putting = node_.database().transact([made = *std::move(budget), caller = call.caller, now,
                                               writer = node_.id()](Tx& tx) mutable {
         const BudgetStore store;
+        platform::write_as(tx, writer);
         Put put;
         const auto before = store.load(tx, now);
         const auto same = [&](const BudgetState& state) {
@@ -222,6 +224,7 @@ Task<HttpResponse> Api::change_budget(Call call, bool again) {
         node_.database().transact([caller = call.caller, name = call.path["name"], reason = said.reason, again, now,
                                    fresh = node_.ids().make<domain::BudgetId>(now), writer = node_.id()](Tx& tx) {
             const BudgetStore store;
+            platform::write_as(tx, writer);
             Changed changed;
             const auto states = store.load(tx, now);
             const auto* state = find(states, caller, name);

@@ -228,6 +228,34 @@ TEST(Budget, TheSameRequestAgainHoldsNothing) {
     expect_balanced(hub);
 }
 
+TEST(Budget, WhatSqlDoesToOneIsToldAsWellAndNothingTwice) {
+    const HubFixture hub;
+    const auto told = [&] {
+        return hub.database.value(
+            "select string_agg(type || ' ' || (payload ->> 'by'), ', ' order by seq) from events where kind = "
+            "'budget'");
+    };
+    const auto by = hub.database.value("select name from api_keys order by created_at limit 1");
+    ASSERT_EQ(hub.api("PUT", "/v1/budgets/day", budget("10")).status, 201);
+    EXPECT_EQ(told(), "budget.changed " + by);
+    hub.database.run("update budgets set limit_microusd = limit_microusd * 2");
+    hub.database.run("update budgets set limit_microusd = limit_microusd");
+    EXPECT_EQ(told(), "budget.changed " + by + ", budget.changed sql");
+    EXPECT_EQ(hub.get("/v1/budgets/day")["limit_usd"], "20.000000");
+    EXPECT_EQ(hub.api("DELETE", "/v1/budgets/day").status, 204);
+    EXPECT_EQ(told(), "budget.changed " + by + ", budget.changed sql, budget.retired " + by);
+    hub.database.run(
+        "insert into budgets (budget_id, name, window_unit, limit_microusd, hard, steps) values (gen_random_uuid(), "
+        "'bare', "
+        "'day', 1000000, true, '[]'); update budgets set retired_at = now() where name = 'bare'");
+    EXPECT_EQ(
+        hub.database.value(
+            "select string_agg(e.type || e.seq, ' ' order by e.seq) from events e join budgets b on b.budget_id = "
+            "e.stream_id where b.name = 'bare'"),
+        "budget.changed1 budget.retired2");
+    EXPECT_EQ(hub.cli({"fsck", "--json"}).code, 0);
+}
+
 TEST(Budget, OfTwoThatMakeTheSameAtOnceOneIsToldSo) {
     HubFixture hub;
     for (int round = 0; round < 10; ++round) {
