@@ -15,7 +15,7 @@ namespace impresario::alerts {
 ///   500, api_limits_approaching 80 % (warning: Slack); execution_time_slow (warning, by its route mailed) at 80 % of
 ///   the timeout, because the 5 minutes of the seed are the timeout itself.
 /// - 000: failure_rate_high above 5 % over 5 min, pending_high above 100, retries_rising.
-/// - operations: outbox_lag, outbox_failed, dead_letters, breaker_open, scheduler_changed, node_lost, provider_weather,
+/// - operations: outbox_lag, outbox_failed, subscriber_disabled, dead_letters, breaker_open, scheduler_changed, node_lost, provider_weather,
 ///   budget_forecast, anomaly, reader_failing, receiver_failing.
 std::vector<Rule> preset(std::string_view name);
 

@@ -8,7 +8,7 @@ namespace impresario::alerts {
 
 namespace {
 
-constexpr std::array<ReadingKind, 19> kKinds{{
+constexpr std::array<ReadingKind, 20> kKinds{{
     {"scheduler_silent_seconds", Unit::seconds, "",
      "since the scheduler last renewed its lease; read by every node, so that one that does not lead tells of it"},
     {"scheduler_changes", Unit::count, "", "how often another node took over within 15 minutes"},
@@ -28,6 +28,8 @@ constexpr std::array<ReadingKind, 19> kKinds{{
      "of its timeout that the longest running execution has used; evidence: the slow ones"},
     {"outbox_lag_seconds", Unit::seconds, "organization,subscriber", "age of the oldest event that waits to be told"},
     {"outbox_failed", Unit::count, "organization,subscriber", "events given up within an hour"},
+    {"subscriber_disabled_seconds", Unit::seconds, "organization,subscriber",
+     "since the hub switched off a subscriber that took nothing for too long"},
     {"dead_letters", Unit::count, "organization,workflow_type", "that nobody has decided about; evidence: the newest"},
     {"dead_letters_new", Unit::count, "organization,workflow_type", "within an hour; evidence: those"},
     {"breaker_open", Unit::count, "organization,workflow_type,endpoint", "1 while a breaker is open or half open"},

@@ -23,6 +23,8 @@ Health HealthStore::look(Tx& tx) const {
         lane.workflow_type = row.text();
         health.dead_letters[lane] = row.integer();
     }
+    const auto locks = tx.exec(sql::count_locks);
+    health.locks = RowReader(locks, 0).integer();
     return health;
 }
 

@@ -17,6 +17,8 @@ struct Health {
     std::map<std::string, std::int64_t> nodes;
     /// That nobody has decided about.
     std::map<domain::Lane, std::int64_t> dead_letters;
+    /// Held by anybody; nullopt: not known.
+    std::optional<std::int64_t> locks;
 };
 
 /// Borrows a transaction. Stateless; any thread.

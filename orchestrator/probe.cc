@@ -11,6 +11,7 @@
 #include "orchestrator/metrics/providers.h"
 #include "orchestrator/metrics/queue.h"
 #include "orchestrator/metrics/scheduler.h"
+#include "orchestrator/metrics/schedules.h"
 #include "orchestrator/metrics/timers.h"
 
 namespace impresario::orchestrator {
@@ -36,6 +37,7 @@ struct Probe::Chapters {
           money{under(m, "Money")},
           fairness{under(m, "Fairness")},
           events{under(m, "Events")},
+          schedules{under(m, "Schedules and locks")},
           timers{under(m, "Timers")},
           alerts{under(m, "Alerts")},
           scheduler(under(m, "Scheduler")),
@@ -48,6 +50,7 @@ struct Probe::Chapters {
     metrics::Money money;
     metrics::Fairness fairness;
     metrics::Events events;
+    metrics::Schedules schedules;
     metrics::Timers timers;
     metrics::Alerts alerts;
     metrics::Scheduler scheduler;
@@ -214,6 +217,8 @@ void Probe::show_health(const Health& health) {
     for (const auto& [lane, count] : health.dead_letters)
         chapters_->executions.dead_letters.set({lane.organization_id, lane.workflow_type}, static_cast<double>(count));
     chapters_->executions.dead_letters.drop_unset();
+    if (health.locks) chapters_->schedules.locks.set({}, static_cast<double>(*health.locks));
+    chapters_->schedules.locks.drop_unset();
 }
 
 void Probe::show_ledger(std::optional<domain::MicroUsd> difference, domain::TimePoint now) {
@@ -235,6 +240,11 @@ void Probe::show_database_look(const resource_manager::DatabaseReading& reading)
 
 void Probe::spans(std::string_view outcome, std::size_t count) {
     chapters_->events.spans.add({outcome}, static_cast<double>(count));
+}
+
+void Probe::schedule_run(std::string_view outcome, std::optional<domain::Duration> late) {
+    chapters_->schedules.runs.add({outcome});
+    if (late) chapters_->schedules.delay.observe({}, seconds(*late));
 }
 
 void Probe::timer_due(domain::Duration late) { chapters_->timers.delay.observe({}, seconds(late)); }

@@ -85,6 +85,8 @@ class Probe {
     void alert_sent(std::string_view receiver, std::string_view outcome);
     /// So many fire; nullopt: this node does not lead.
     void show_alerts(std::optional<std::size_t> firing);
+    /// What became of a due time; where it was started, how late.
+    void schedule_run(std::string_view outcome, std::optional<domain::Duration> late);
     /// A timer has come due, so much later than it was to.
     void timer_due(domain::Duration late);
     void show_batch(int batch);

@@ -166,11 +166,13 @@ Task<void> ScheduleRunner::advance(Schedule schedule) {
         }
     const bool led = hub_.leads();
     if (!led) co_return;
-    auto writing = node_.database().transact([this, epoch = hub_.epoch(), schedule, planned](Tx& tx) {
+    using Created = std::optional<std::vector<domain::Execution>>;
+    auto writing = node_.database().transact([this, epoch = hub_.epoch(), schedule, planned](Tx& tx) -> Created {
         SchedulerStore().fence(tx, epoch, node_.id());
         const auto started = ScheduleStore().advance(tx, schedule, planned.advance);
+        // Somebody else has moved it.
+        if (!started) return std::nullopt;
         std::vector<domain::Execution> created;
-        if (!started) return created;
         IntakeItem item;
         for (const auto& each : planned.executions)
             if (started->contains(each.execution.id)) item.executions.push_back(each);
@@ -178,12 +180,14 @@ Task<void> ScheduleRunner::advance(Schedule schedule) {
         return Intake(node_.id()).enqueue(tx, {item}).front().created;
     });
     bool in_doubt = false;
-    std::vector<domain::Execution> created;
+    std::optional<std::vector<domain::Execution>> moved;
     try {
-        created = co_await std::move(writing);
+        moved = co_await std::move(writing);
     } catch (const platform::DatabaseInDoubt&) {
         in_doubt = true;
     }
+    if (moved) count(schedule, planned.advance.due.runs);
+    const auto created = moved.value_or(std::vector<domain::Execution>{});
     // How far it has come is read again: this node is not the only one that changes it.
     reload();
     if (in_doubt && node_.on_in_doubt) node_.on_in_doubt();
@@ -192,6 +196,16 @@ Task<void> ScheduleRunner::advance(Schedule schedule) {
         if (node_.on_row) node_.on_row(execution);
     }
     if (!created.empty()) hub_.wake();
+}
+
+void ScheduleRunner::count(const Schedule& schedule, const std::vector<schedules::Run>& runs) {
+    const auto now = node_.clock().now();
+    for (const auto& run : runs) {
+        std::optional<domain::Duration> late;
+        if (run.outcome == RunOutcome::started)
+            late = std::max(now - schedules::starts_at(schedule, run.due), domain::Duration{0});
+        node_.probe().schedule_run(name(run.outcome), late);
+    }
 }
 
 steady_clock::duration ScheduleRunner::idle_for() const {

@@ -49,6 +49,7 @@ class ScheduleRunner final : public LeaderLoop {
     Planned plan(const schedules::Schedule& schedule, const schedules::RunFacts& facts, domain::TimePoint now,
                  std::size_t most);
     platform::Task<void> advance(schedules::Schedule schedule);
+    void count(const schedules::Schedule& schedule, const std::vector<schedules::Run>& runs);
     std::chrono::steady_clock::duration idle_for() const;
 
     MakeExecution make_;

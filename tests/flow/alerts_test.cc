@@ -321,6 +321,21 @@ TEST(Alerts, AThousandIncidentsAtOnceAreAllTold) {
     EXPECT_EQ(hub.api("POST", "/api/v2/alerts", alerts).status, 429);
 }
 
+TEST(Alerts, ASubscriberThatIsSwitchedOffIsAnAlert) {
+    const HubFixture hub("[alerts]\nevery_seconds = 1\n");
+    ASSERT_EQ(
+        hub.api("PUT", "/v1/subscribers/crm", {{"url", "http://127.0.0.1:9/"}, {"types", {"execution.dead"}}}).status,
+        201);
+    hub.database.run("update subscribers set disabled_at = now(), disabled_by = 'hub', disabled_reason = 'test'");
+    const auto firing = [&] {
+        return hub.database.value(
+            "select count(*) from alerts where rule = 'subscriber_disabled' and phase = 'firing'");
+    };
+    EXPECT_TRUE(eventually([&] { return firing() == "1"; }));
+    EXPECT_EQ(hub.api("POST", "/v1/subscribers/crm/enable", Json::object()).status, 200);
+    EXPECT_TRUE(eventually([&] { return firing() == "0"; }));
+}
+
 TEST(Alerts, ARefusedFormIsSaidInPlainWordsOnceAndNeverCalledSent) {
     Slack slack;
     slack.answer_first({{400, "invalid_blocks"}, {400, "no_text"}});

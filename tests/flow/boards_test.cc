@@ -155,6 +155,7 @@ class Busy {
         auto good = calling("gemini");
         good.update({{"cost_estimate_usd", "0.02"}, {"max_concurrency", 2}});
         hub.register_type("good", work_.url("/good"), good);
+        put("/v1/schedules/often", {{"workflow_type", "good"}, {"interval_seconds", 1}});
         hub.register_type("moody", work_.url("/moody"), calling("moody"));
         hub.register_type("fails", work_.url("/fails"), {{"retry_policy", quick_retries(1)}});
         hub.register_type("rejects", work_.url("/rejects"));

@@ -1,0 +1,1 @@
+select count(*) from locks where held_until > clock_timestamp()
