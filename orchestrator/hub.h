@@ -83,9 +83,9 @@ class Hub {
     bool leads() const { return lead_.has_value(); }
     std::int64_t epoch() const { return lead_ ? *lead_ : 0; }
     domain::MicroUsd unknown_cost() const { return settings_.unknown_cost; }
-    /// Null while another node leads.
-    const Board* board() const { return board_.get(); }
-    const StateMachine* state() const { return board_ ? &machine_ : nullptr; }
+    /// Null while another node leads, and until what it knows has been read: half of it would be taken for all.
+    const Board* board() const { return loaded_ ? board_.get() : nullptr; }
+    const StateMachine* state() const { return board() ? &machine_ : nullptr; }
     std::optional<domain::TimePoint> last_execution() const { return last_execution_; }
     /// Told how long each turn took that granted, and how many; for benchmarks.
     std::function<void(domain::Duration, std::size_t)> on_granted;
@@ -193,6 +193,7 @@ class Hub {
     platform::Wakeup renewal_;
     std::optional<std::int64_t> lead_;
     std::unique_ptr<Board> board_;
+    bool loaded_ = false;
     StateMachine machine_;
     int shown_moves_ = -1;
     std::chrono::steady_clock::time_point shown_at_{};

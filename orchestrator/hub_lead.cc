@@ -23,6 +23,7 @@ void Hub::step_down(const char* why) {
     if (!lead_) return;
     log::info("no longer scheduler", {{"epoch", *lead_}, {"why", why}});
     lead_.reset();
+    loaded_ = false;
     board_.reset();
     gates_.clear();
     changed_endpoints_.clear();
@@ -76,6 +77,7 @@ Task<bool> Hub::try_lead() {
     machine_ = StateMachine(lead->now);
     shown_moves_ = -1;
     co_await load();
+    loaded_ = true;
     node_.record_event(domain::event::node_leads, "{\"epoch\":" + std::to_string(*lead_) + "}");
     log::info("scheduler", {{"epoch", *lead_}, {"waiting", board_->waiting()}, {"live", board_->live()}});
     co_return true;

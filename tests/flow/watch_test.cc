@@ -81,7 +81,7 @@ TEST(Watch, AHubWithoutItsDatabaseIsNoHub) {
     hub.database.shut();
     ASSERT_TRUE(receiver.wait_for(1)) << watch.log();
     hub.database.open();
-    ASSERT_TRUE(receiver.wait_for(2)) << watch.log();
+    ASSERT_TRUE(receiver.wait_for(2)) << watch.log() << hub.hub->log() << "exit " << hub.hub->poll().value_or(-1);
     EXPECT_EQ(receiver.asked()[1].json["status"], "resolved");
 }
 

@@ -25,8 +25,8 @@ class EventPartitions : public ::testing::Test {
   protected:
     /// The next so many events of one stream.
     void append(int events) {
-        db_.run("insert into events (kind, stream_id, seq, organization_id, type) select 'node', '" +
-                std::string(kStream) + "', i, 'default', 'node.leads' from generate_series(" +
+        db_.run("insert into events (kind, stream_id, seq, organization_id, type) select 'lane', '" +
+                std::string(kStream) + "', i, 'default', 'lane.changed' from generate_series(" +
                 std::to_string(seq_ + 1) + ", " + std::to_string(seq_ + events) + ") i order by i");
         seq_ += events;
     }

@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(
         Spoilt{"update retention set events_until = 1000000; delete from events where kind = 'lane'", "streams",
                "is at event 1 and has 0"},
         Spoilt{"update workflow_types set last_seq = 2 where name = 't'", "streams", "is at event 2 and has 1"},
-        Spoilt{"update budgets set last_seq = 1", "streams", "budget day is at event 1"}));
+        Spoilt{"update budgets set last_seq = 2", "streams", "budget day is at event 2 and has 1"}));
 
 TEST_F(FsckTest, OfEachLaneOneComesBeforeAnySecond) {
     database_.run(
