@@ -156,6 +156,9 @@ TEST(Alerts, WhatIsWrongIsToldOnceAndSoIsItsEndAcrossAKill) {
     EXPECT_THAT(slack.taken()[1]["text"].get<std::string>(), HasSubstr("esolved"));
     EXPECT_EQ(slack.taken().size(), 2U);
     EXPECT_EQ(t.events(), "alert.raised alert.resolved");
+    EXPECT_TRUE(eventually([&] {
+        return t.hub.database.value("select count(*) from notifications where state = 'delivered'") == "2";
+    }));
     const auto told = t.hub.get("/v1/notifications")["notifications"];
     ASSERT_EQ(told.size(), 2U);
     EXPECT_EQ(told[0]["kind"], "resolved");
