@@ -53,8 +53,4 @@ struct Alert {
     friend bool operator==(const Alert&, const Alert&) = default;
 };
 
-/// What stands for an alert from elsewhere once it was received again: while it fired, it goes on since then, and
-/// whoever looks after it still does.
-Alert received_again(const Alert& before, Alert received, domain::TimePoint now);
-
 }

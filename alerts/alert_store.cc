@@ -19,29 +19,6 @@ using platform::Tx;
 
 namespace {
 
-std::vector<std::string> texts(std::string_view array) {
-    std::vector<std::string> all;
-    const auto elements = platform::json_elements(array);
-    for (const auto& each : elements) all.push_back(platform::json_string(each));
-    return all;
-}
-
-Labels labels_in(std::string_view object) {
-    Labels labels;
-    const auto members = platform::json_members(object);
-    for (const auto& member : members) labels[member.key] = platform::json_string(member.value);
-    return labels;
-}
-
-template <class Texts>
-std::string texts_json(const Texts& all) {
-    JsonWriter json;
-    json.open('[');
-    for (const auto& each : all) json.element(platform::json_quoted(each));
-    json.close(']');
-    return std::move(json).text();
-}
-
 SqlArray fingerprints_of(const std::vector<Alert>& alerts) {
     SqlArray all;
     for (const auto& alert : alerts) all.add(alert.fingerprint());
@@ -75,7 +52,7 @@ AlertRow read_alert(const Rows& rows, std::size_t i) {
     const auto rule = row.text();
     if (!rule.empty()) read.rule = rule;
     read.organization_id = row.text();
-    alert.labels = labels_in(row.view());
+    alert.labels = parse_labels(row.view());
     read.phase = row.text();
     alert.since = row.time();
     read.clear_since = row.maybe_time();
@@ -86,12 +63,12 @@ AlertRow read_alert(const Rows& rows, std::size_t i) {
     }
     alert.summary = row.text();
     alert.description = row.text();
-    alert.causes = texts(row.view());
+    alert.causes = platform::json_strings(row.view());
     alert.command = row.text();
     alert.link = row.text();
     alert.runbook = row.text();
-    alert.evidence = texts(row.view());
-    alert.annotations = labels_in(row.view());
+    alert.evidence = platform::json_strings(row.view());
+    alert.annotations = parse_labels(row.view());
     alert.ends_at = row.maybe_time();
     read.ended_why = row.text();
     const auto at = row.maybe_time();
@@ -111,7 +88,7 @@ std::vector<AlertRow> read_alerts(const Rows& rows) {
 void write_texts(JsonWriter& json, const Alert& alert) {
     json.field("summary", alert.summary)
         .field("description", alert.description)
-        .raw("causes", texts_json(alert.causes))
+        .texts("causes", alert.causes)
         .field("command", alert.command)
         .field("link", alert.link)
         .field("runbook", alert.runbook)
@@ -132,21 +109,9 @@ void write_condition(JsonWriter& json, const std::string& fingerprint, const Con
         .field("since", condition.since)
         .field("clear_since", condition.phase == Phase::clearing ? std::optional(condition.clear_since) : std::nullopt)
         .field("value", condition.value)
-        .raw("evidence", texts_json(condition.evidence));
+        .texts("evidence", condition.evidence);
     write_texts(json, alert);
     json.close();
-}
-
-std::string_view name(Ending why) {
-    switch (why) {
-        case Ending::cleared:
-            return "cleared";
-        case Ending::vanished:
-            return "vanished";
-        case Ending::rule_gone:
-            return "rule_gone";
-    }
-    return "";
 }
 
 std::string state_rows(const char* key, const std::map<std::string, std::string>& states) {
@@ -245,9 +210,7 @@ bool AlertStore::receive(Tx& tx, const std::string& organization_id, const std::
 std::vector<Alert> AlertStore::resolved(Tx& tx, const std::set<std::string>& fingerprints) const {
     std::vector<Alert> alerts;
     if (fingerprints.empty()) return alerts;
-    SqlArray wanted;
-    for (const auto& each : fingerprints) wanted.add(each);
-    const auto rows = tx.exec(sql::resolved_alerts, Params().add(std::move(wanted)));
+    const auto rows = tx.exec(sql::resolved_alerts, Params().add(SqlArray::of(fingerprints)));
     for (std::size_t i = 0; i < rows.size(); ++i) alerts.push_back(read_alert(rows, i).alert);
     return alerts;
 }
@@ -283,7 +246,7 @@ std::vector<Silence> AlertStore::silences(Tx& tx, bool ended_too) const {
         Silence silence;
         silence.id = row.id<SilenceId>();
         bool readable = true;
-        for (const auto& text : texts(row.view())) {
+        for (const auto& text : platform::json_strings(row.view())) {
             const auto matcher = parse_matcher(text);
             readable = readable && matcher;
             if (matcher) silence.matchers.push_back(*matcher);
@@ -327,14 +290,10 @@ NotifierState AlertStore::notifier(Tx& tx, const std::string& group, const std::
 }
 
 void AlertStore::write(Tx& tx, const NotifierState& before, const NotifierState& after) const {
-    SqlArray gone;
-    bool any_gone = false;
-    for (const auto& [key, group] : before.groups) {
-        if (after.groups.contains(key)) continue;
-        gone.add(key);
-        any_gone = true;
-    }
-    if (any_gone) tx.send(sql::remove_alert_groups, Params().add(std::move(gone)));
+    std::vector<std::string> gone;
+    for (const auto& [key, group] : before.groups)
+        if (!after.groups.contains(key)) gone.push_back(key);
+    if (!gone.empty()) tx.send(sql::remove_alert_groups, Params().add(SqlArray::of(gone)));
     if (const auto groups = changed(before.groups, after.groups); !groups.empty())
         tx.send(sql::put_alert_groups, Params().add(state_rows("group_key", groups)));
     if (const auto receivers = changed(before.receivers, after.receivers); !receivers.empty())
@@ -353,8 +312,8 @@ void AlertStore::record(Tx& tx, const std::vector<std::pair<Notification, std::s
             .field("receiver", notification.receiver)
             .field("group_key", notification.group)
             .field("incident", notification.incident)
-            .raw("firing", texts_json(notification.firing))
-            .raw("resolved", texts_json(notification.resolved))
+            .texts("firing", notification.firing)
+            .texts("resolved", notification.resolved)
             .field("title", title)
             .field("tries", notification.tries);
         one.close();
@@ -381,8 +340,8 @@ std::vector<NotificationRow> AlertStore::notifications(Tx& tx, const std::string
         notification.receiver = row.text();
         notification.group = row.text();
         notification.incident = row.text();
-        notification.firing = texts(row.view());
-        notification.resolved = texts(row.view());
+        notification.firing = platform::json_strings(row.view());
+        notification.resolved = platform::json_strings(row.view());
         read.title = row.text();
         read.state = row.text();
         notification.tries = row.small();

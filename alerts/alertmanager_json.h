@@ -20,7 +20,7 @@ inline constexpr domain::Duration kLongestReceived = std::chrono::hours{24};
 /// All of them, or what is wrong with them, by pointers like "/3/labels/a-b". Empty labels are dropped; one must be
 /// left. Annotations summary, description, runbook_url and command get their places, others are kept. One without
 /// startsAt began at `now`; `ends_at` is always set. The door puts each in the place of what it has with the same
-/// fingerprint (received_again), and hands all that fire, or are still needed, to plan() beside its own.
+/// fingerprint, and hands all that fire, or are still needed, to plan() beside its own.
 /// Where two have the same labels the later counts. `organization`: whose they are, whatever they say; "": they may
 /// say.
 domain::Result<std::vector<Alert>, domain::DefinitionFaults> parse_alerts(std::string_view body, domain::TimePoint now,

@@ -55,6 +55,10 @@ enum class Ending {
     rule_gone,
 };
 
+inline constexpr domain::NameTable<Ending, 3> kEndings{
+    {{Ending::cleared, "cleared"}, {Ending::vanished, "vanished"}, {Ending::rule_gone, "rule_gone"}}};
+constexpr std::string_view name(Ending why) { return domain::name_in(kEndings, why); }
+
 struct Resolved {
     /// With `ends_at`.
     Alert alert;

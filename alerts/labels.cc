@@ -44,6 +44,21 @@ std::string text(const Labels& labels) {
     return "{" + all + "}";
 }
 
+std::string labels_json(const Labels& labels) {
+    platform::JsonWriter json;
+    json.open();
+    for (const auto& [name, value] : labels) json.field(name, value);
+    json.close();
+    return std::move(json).text();
+}
+
+Labels parse_labels(std::string_view json) {
+    Labels labels;
+    const auto members = platform::json_members(json);
+    for (const auto& member : members) labels[member.key] = platform::json_string(member.value);
+    return labels;
+}
+
 std::string fingerprint(const Labels& labels) {
     return platform::hex(platform::view(platform::sha256(text(labels)))).substr(0, 32);
 }

@@ -48,6 +48,11 @@ Labels common_labels(const Range& range, LabelsOf labels_of) {
 /// so that different labels never look alike.
 std::string text(const Labels& labels);
 
+/// {"a":"1"}.
+std::string labels_json(const Labels& labels);
+/// Of text that platform::check_json has passed; what is no object has none.
+Labels parse_labels(std::string_view json);
+
 /// 32 hex digits that stay the same for the same labels, on every node and in every version. Empty labels do not count.
 std::string fingerprint(const Labels& labels);
 

@@ -255,14 +255,6 @@ Labels annotations_of(const Message& message, const Alert& alert) {
     return all;
 }
 
-std::string labels_json(const Labels& labels) {
-    platform::JsonWriter json;
-    json.open();
-    for (const auto& [name, value] : labels) json.field(name, value);
-    json.close();
-    return std::move(json).text();
-}
-
 std::string shortened(std::string_view text, std::size_t most) {
     if (text.size() <= most) return std::string(text);
     if (most < kEllipsis.size()) return {};

@@ -76,9 +76,6 @@ std::string absolute_link(const std::string& hub_url, const std::string& link);
 /// cause_3, executions, acknowledged_by; and what it came with. None is empty.
 Labels annotations_of(const Message& message, const Alert& alert);
 
-/// {"a":"1"}.
-std::string labels_json(const Labels& labels);
-
 /// At most `most` bytes, with "…" where it was cut.
 std::string shortened(std::string_view text, std::size_t most);
 

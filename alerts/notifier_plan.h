@@ -177,6 +177,14 @@ struct DeliveryResult {
     std::string error = {};
 };
 
+/// In tables, metrics and answers.
+inline constexpr domain::NameTable<DeliveryResult::Kind, 4> kDeliveryResults{
+    {{DeliveryResult::Kind::delivered, "delivered"},
+     {DeliveryResult::Kind::failed, "failed"},
+     {DeliveryResult::Kind::unknown, "unknown"},
+     {DeliveryResult::Kind::refused, "refused"}}};
+constexpr std::string_view name(DeliveryResult::Kind kind) { return domain::name_in(kDeliveryResults, kind); }
+
 /// What became of a message. `unit` in [0, 1) is the dice's word on the jitter. False: that message is not waited for
 /// any more (its lease had passed and another took its place); nothing has changed.
 bool settle(NotifierState& state, const Notification& notification, const DeliveryResult& result, domain::TimePoint now,

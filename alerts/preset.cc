@@ -29,14 +29,33 @@ Rule timed(Rule rule, Duration hold, Duration keep) {
     return rule;
 }
 
-Rule told(Rule rule, const char* summary, const char* description, std::vector<std::string> causes, const char* command,
+Rule told(Rule rule, std::string summary, const char* description, std::vector<std::string> causes, const char* command,
           const char* link) {
-    rule.summary = summary;
+    rule.summary = std::move(summary);
     rule.description = description;
     rule.causes = std::move(causes);
     rule.command = command;
     rule.link = link;
     return rule;
+}
+
+// What both seeds ask about, with marks of their own.
+
+Rule of_failures(Rule rule) {
+    return told(std::move(rule), "{{ value }} of {{ labels.workflow_type }} fails",
+                "Failed and dead of all that ended within 5 minutes. Lately: {{ evidence }}",
+                {"its endpoint is down or was changed", "a provider that it calls refuses or is slow",
+                 "a batch with inputs that it cannot take"},
+                "impresario list --status failed,dead --type {{ labels.workflow_type }} --limit 20",
+                "/executions?status=failed,dead&type={{ labels.workflow_type }}");
+}
+
+Rule of_waiting(Rule rule, const std::string& verb) {
+    return told(std::move(rule), "{{ value }} executions of {{ labels.organization }} " + verb,
+                "More than {{ threshold }} since {{ since }}.",
+                {"more was enqueued than its limits let through", "a gate is closed: a pause, a breaker, a budget",
+                 "a provider is cooling"},
+                "impresario queue --limit 20", "/queue");
 }
 
 std::vector<Rule> seed_003() {
@@ -58,18 +77,10 @@ std::vector<Rule> seed_003() {
              {"a batch was enqueued that costs more than was planned",
               "calls have become dearer or longer than estimated", "retries of what fails are paid for again"},
              "impresario budgets show {{ labels.budget }}", "/budgets/{{ labels.budget }}"),
-        told(timed(rule("error_rate_high", "failed_percent", at_least, 10, 8, critical), seconds{0}, minutes{5}),
-             "{{ value }} of {{ labels.workflow_type }} fails",
-             "Failed and dead of all that ended within 5 minutes. Lately: {{ evidence }}",
-             {"its endpoint is down or was changed", "a provider that it calls refuses or is slow",
-              "a batch with inputs that it cannot take"},
-             "impresario list --status failed,dead --type {{ labels.workflow_type }} --limit 20",
-             "/executions?status=failed,dead&type={{ labels.workflow_type }}"),
-        told(timed(rule("queue_depth_high", "queue_depth", at_least, 500, 400, warning), minutes{1}, minutes{5}),
-             "{{ value }} executions of {{ labels.organization }} wait", "More than {{ threshold }} since {{ since }}.",
-             {"more was enqueued than its limits let through", "a gate is closed: a pause, a breaker, a budget",
-              "a provider is cooling"},
-             "impresario queue --limit 20", "/queue"),
+        of_failures(
+            timed(rule("error_rate_high", "failed_percent", at_least, 10, 8, critical), seconds{0}, minutes{5})),
+        of_waiting(timed(rule("queue_depth_high", "queue_depth", at_least, 500, 400, warning), minutes{1}, minutes{5}),
+                   "wait"),
         told(timed(rule("api_limits_approaching", "provider_used_percent", at_least, 80, 70, warning), seconds{30},
                    minutes{5}),
              "{{ value }} of {{ labels.provider }}'s limit {{ labels.limit }} is used",
@@ -91,19 +102,9 @@ std::vector<Rule> seed_000() {
     using enum Severity;
     using enum Comparison;
     return {
-        told(timed(rule("failure_rate_high", "failed_percent", above, 5, 4, warning), seconds{0}, minutes{5}),
-             "{{ value }} of {{ labels.workflow_type }} fails",
-             "Failed and dead of all that ended within 5 minutes. Lately: {{ evidence }}",
-             {"its endpoint is down or was changed", "a provider that it calls refuses or is slow",
-              "a batch with inputs that it cannot take"},
-             "impresario list --status failed,dead --type {{ labels.workflow_type }} --limit 20",
-             "/executions?status=failed,dead&type={{ labels.workflow_type }}"),
-        told(timed(rule("pending_high", "queue_depth", above, 100, 80, warning), minutes{5}, minutes{5}),
-             "{{ value }} executions of {{ labels.organization }} are pending",
-             "More than {{ threshold }} since {{ since }}.",
-             {"more was enqueued than its limits let through", "a gate is closed: a pause, a breaker, a budget",
-              "a provider is cooling"},
-             "impresario queue --limit 20", "/queue"),
+        of_failures(timed(rule("failure_rate_high", "failed_percent", above, 5, 4, warning), seconds{0}, minutes{5})),
+        of_waiting(timed(rule("pending_high", "queue_depth", above, 100, 80, warning), minutes{5}, minutes{5}),
+                   "are pending"),
         told(timed(rule("retries_rising", "retry_rise_percent", at_least, 50, 20, warning), minutes{5}, minutes{10}),
              "Retries of {{ labels.workflow_type }} have risen by {{ value }}",
              "The last 15 minutes against the 15 before.",

@@ -29,6 +29,8 @@ struct Caller {
 
     /// What is shared by all organizations is the business of those of `default`.
     bool looks_after_all() const { return organization_id == domain::kDefaultOrganization; }
+    /// The organization whose things it may see; "": all of them.
+    std::string scope() const { return looks_after_all() ? "" : organization_id; }
 };
 
 struct ApiKeyRow {

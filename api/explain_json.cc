@@ -33,7 +33,7 @@ std::string gate_run(const GateRun& run) {
     first.numbers = run.first_numbers;
     json.raw("numbers_at_first", platform::gate_numbers_json(first)).field("times", run.times).field("seen", run.seen);
     json.raw("closed_seconds",
-             run.closed_for ? std::to_string(static_cast<double>(run.closed_for->count()) / 1e6) : "null");
+             run.closed_for ? std::to_string(domain::in_seconds(*run.closed_for)) : "null");
     json.close();
     return std::move(json).text();
 }
@@ -154,9 +154,7 @@ std::string explain_json(const Situation& s, const Explanation& e) {
     json.open("gates", '[');
     for (const auto& run : s.history) json.element(gate_run(run));
     json.close(']');
-    json.open("notes", '[');
-    for (const auto& note : s.notes) json.element(platform::json_quoted(note));
-    json.close(']');
+    json.texts("notes", s.notes);
     json.close();
     return std::move(json).text();
 }

@@ -19,16 +19,6 @@ using platform::Tx;
 
 namespace {
 
-/// "": those of all organizations.
-std::string whose(const Caller& caller) { return caller.looks_after_all() ? "" : caller.organization_id; }
-
-template <class Texts>
-void write_texts(JsonWriter& json, const char* name, const Texts& texts) {
-    json.open(name, '[');
-    for (const auto& each : texts) json.element(platform::json_quoted(each));
-    json.close(']');
-}
-
 void write_alert(JsonWriter& json, const AlertRow& row) {
     const auto& alert = row.alert;
     json.open();
@@ -43,9 +33,9 @@ void write_alert(JsonWriter& json, const AlertRow& row) {
         .field("value", row.value)
         .field("ends_at", alert.ends_at);
     json.field_or_null("ended_why", row.ended_why);
-    write_texts(json, "causes", alert.causes);
+    json.texts("causes", alert.causes);
     json.field("command", alert.command).field("link", alert.link).field("runbook", alert.runbook);
-    write_texts(json, "evidence", alert.evidence);
+    json.texts("evidence", alert.evidence);
     json.raw("annotations", alerts::labels_json(alert.annotations));
     json.field("rule", row.rule);
     if (alert.acknowledged) {
@@ -118,7 +108,7 @@ Task<HttpResponse> Api::list_alerts(Call call) {
         faults.push_back({"state", "must be firing, pending, resolved or all"});
     const int most = page_limit(call.request, 100, 1000, faults);
     if (!faults.empty()) co_return invalid(faults);
-    auto asked = node_.database().read([organization = whose(call.caller), state, most](Tx& tx) {
+    auto asked = node_.database().read([organization = call.caller.scope(), state, most](Tx& tx) {
         return AlertStore().list(tx, organization, state, most);
     });
     const auto rows = co_await std::move(asked);
@@ -127,7 +117,7 @@ Task<HttpResponse> Api::list_alerts(Call call) {
 
 Task<HttpResponse> Api::get_incident(Call call) {
     if (!names_one(call.path["incident"])) co_return no_such_incident();
-    auto asked = node_.database().read([organization = whose(call.caller), which = call.path["incident"]](Tx& tx) {
+    auto asked = node_.database().read([organization = call.caller.scope(), which = call.path["incident"]](Tx& tx) {
         return AlertStore().incident(tx, organization, which);
     });
     const auto rows = co_await std::move(asked);
@@ -137,7 +127,7 @@ Task<HttpResponse> Api::get_incident(Call call) {
 
 Task<HttpResponse> Api::get_alert(Call call) {
     if (!names_one(call.path["fingerprint"])) co_return no_such_alert();
-    auto asked = node_.database().read([organization = whose(call.caller), which = call.path["fingerprint"]](Tx& tx) {
+    auto asked = node_.database().read([organization = call.caller.scope(), which = call.path["fingerprint"]](Tx& tx) {
         return AlertStore().find(tx, organization, which);
     });
     const auto rows = co_await std::move(asked);
@@ -165,7 +155,7 @@ Task<HttpResponse> Api::set_acknowledged(Call call, bool acknowledged) {
     std::optional<alerts::Acknowledgement> by;
     if (acknowledged) by = alerts::Acknowledgement{call.caller.name, {}, said.reason};
     auto writing = node_.database().transact(
-        [organization = whose(call.caller), which = call.path["fingerprint"], by, writer = node_.id()](Tx& tx) {
+        [organization = call.caller.scope(), which = call.path["fingerprint"], by, writer = node_.id()](Tx& tx) {
             const AlertStore store;
             auto found = store.find(tx, organization, which);
             const bool fires = found.size() == 1 && found.front().phase != "resolved";
@@ -191,8 +181,7 @@ Task<HttpResponse> Api::set_acknowledged(Call call, bool acknowledged) {
 Task<HttpResponse> Api::receive_alerts(Call call) {
     if (auto refused = BodyReader::refuse_array(call.request.body)) co_return *std::move(refused);
     // Whoever looks after all may speak for any organization; others speak for their own.
-    const auto speaker = call.caller.looks_after_all() ? "" : call.caller.organization_id;
-    auto parsed = alerts::parse_alerts(call.request.body, node_.clock().now(), speaker);
+    auto parsed = alerts::parse_alerts(call.request.body, node_.clock().now(), call.caller.scope());
     if (!parsed) co_return invalid(parsed.error());
     auto receiving = node_.database().transact(
         [organization = call.caller.organization_id, received = *std::move(parsed), writer = node_.id()](Tx& tx) {
@@ -268,8 +257,7 @@ Task<HttpResponse> Api::test_receiver(Call call) {
     const auto result = co_await std::move(testing);
     JsonWriter json;
     json.open();
-    json.field("ok", result.kind == alerts::DeliveryResult::Kind::delivered)
-        .field("outcome", orchestrator::state_of(result.kind));
+    json.field("ok", result.kind == alerts::DeliveryResult::Kind::delivered).field("outcome", name(result.kind));
     json.field_or_null("error", result.error);
     json.close();
     co_return json_response(200, std::move(json).text());
@@ -297,8 +285,8 @@ Task<HttpResponse> Api::list_notifications(Call call) {
             .field("group", notification.group)
             .field("incident", notification.incident)
             .field("title", row.title);
-        write_texts(one, "firing", notification.firing);
-        write_texts(one, "resolved", notification.resolved);
+        one.texts("firing", notification.firing);
+        one.texts("resolved", notification.resolved);
         one.field("state", row.state).field("tries", notification.tries);
         one.field_or_null("error", row.error);
         one.field("created_at", row.created_at).field("settled_at", row.settled_at);

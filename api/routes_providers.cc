@@ -98,7 +98,7 @@ void write_weather(JsonWriter& json, const ProviderMeters& meters, const std::st
     json.field("since", record.since);
     json.field("why", record.why).field("by", record.by);
     json.field("learnt", weather.allowed(now));
-    json.field("window_seconds", static_cast<double>(weather.window().count()) / 1e6);
+    json.field("window_seconds", domain::in_seconds(weather.window()));
     json.field("used", weather.used(now));
     json.field("refused_at", record.refused_at);
     json.field("grows_at", record.grows_at);
@@ -117,14 +117,12 @@ void write_provider(JsonWriter& json, const Provider& provider) {
         .raw("limits", resource_manager::limits_json(provider));
 }
 
-double seconds_of(domain::Duration duration) { return static_cast<double>(duration.count()) / 1e6; }
-
 void write_preview(JsonWriter& json, const resource_manager::ProviderLanePreview& line) {
     const auto gate = [](const resource_manager::LimitsMet& met) {
         return met.gate ? platform::gate_json(*met.gate) : std::string("null");
     };
     const auto last = [](const resource_manager::LimitsMet& met) {
-        return met.last_in ? std::optional(seconds_of(*met.last_in)) : std::nullopt;
+        return met.last_in ? std::optional(domain::in_seconds(*met.last_in)) : std::nullopt;
     };
     json.open();
     json.field("organization_id", line.lane.organization_id)

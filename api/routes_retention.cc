@@ -55,7 +55,7 @@ Task<HttpResponse> Api::preview_retention(Call call) {
     if (previewing_retention_)
         co_return problem(409, "under-way", "somebody looks at what would go already; ask again in a moment");
     const Turn turn(previewing_retention_);
-    const auto organization = call.caller.looks_after_all() ? std::string() : call.caller.organization_id;
+    const auto organization = call.caller.scope();
     auto looking = retention_->preview(organization, kLongestPreview);
     const auto preview = co_await std::move(looking);
     JsonWriter json;

@@ -43,15 +43,12 @@ HttpResponse silence_response(int status, const Silence& silence, domain::TimePo
 }
 
 std::vector<std::string> read_matchers(BodyReader& body) {
-    std::vector<std::string> matchers;
     const auto raw = body.raw("matchers");
     if (!raw || platform::json_type(*raw) != platform::JsonType::array) {
         body.wrong("matchers", "must be an array of strings, as in [\"severity=warning\", \"alertname=~queue_.*\"]");
-        return matchers;
+        return {};
     }
-    const auto elements = platform::json_elements(*raw);
-    for (const auto& each : elements) matchers.push_back(platform::json_string(each));
-    return matchers;
+    return platform::json_strings(*raw);
 }
 
 }

@@ -144,7 +144,7 @@ class Watch {
 
     Task<void> tell(domain::TimePoint now) {
         alerts::Readings readings;
-        const double silent = static_cast<double>((now - last_seen_).count()) / 1e6;
+        const double silent = domain::in_seconds(now - last_seen_);
         readings[kReading].push_back({{}, silent});
         auto evaluation = alerts::evaluate(rules_, readings, conditions_, now);
         conditions_ = evaluation.conditions;

@@ -19,6 +19,9 @@ inline constexpr TimePoint kNever = TimePoint::max();
 inline constexpr TimePoint kFirstTime{std::chrono::sys_days{std::chrono::year{1} / 1 / 1}};
 inline constexpr TimePoint kLastTime{std::chrono::sys_days{std::chrono::year{10000} / 1 / 1} - Duration{1}};
 
+/// As metrics, JSON and people have it.
+inline double in_seconds(Duration length) { return static_cast<double>(length.count()) / 1e6; }
+
 inline std::int64_t micros(TimePoint at) { return at.time_since_epoch().count(); }
 inline TimePoint from_micros(std::int64_t value) { return TimePoint{Duration{value}}; }
 

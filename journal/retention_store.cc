@@ -13,12 +13,6 @@ using platform::Tx;
 namespace {
 /// Events of one look.
 constexpr int kPage = 5000;
-
-SqlArray ids(const std::vector<ExecutionId>& executions) {
-    SqlArray array;
-    for (const auto& id : executions) array.add(id);
-    return array;
-}
 }
 
 void RetentionStore::lock(Tx& tx) const { tx.exec(sql::lock_retention); }
@@ -31,12 +25,12 @@ std::int64_t RetentionStore::told(Tx& tx, const std::string& organization_id) co
 }
 
 void RetentionStore::sum_up(Tx& tx, const std::vector<ExecutionId>& executions) const {
-    tx.exec(sql::sum_up_executions, Params().add(ids(executions)));
+    tx.exec(sql::sum_up_executions, Params().add(SqlArray::of(executions)));
 }
 
 std::int64_t RetentionStore::remove_events(Tx& tx, const std::vector<ExecutionId>& executions,
                                            std::int64_t last) const {
-    const auto rows = tx.exec(sql::remove_events, Params().add(ids(executions)).add(last));
+    const auto rows = tx.exec(sql::remove_events, Params().add(SqlArray::of(executions)).add(last));
     return RowReader(rows, 0).integer();
 }
 

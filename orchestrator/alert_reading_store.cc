@@ -55,11 +55,9 @@ std::vector<Reading> AlertReadingStore::read(Tx& tx, std::string_view name) cons
     for (std::size_t i = 0; i < rows.size(); ++i) {
         RowReader row(rows, i);
         Reading reading;
-        const auto labels = platform::json_members(row.view());
-        for (const auto& label : labels) reading.labels[label.key] = platform::json_string(label.value);
+        reading.labels = alerts::parse_labels(row.view());
         reading.value = row.real();
-        const auto evidence = platform::json_elements(row.view());
-        for (const auto& each : evidence) reading.evidence.push_back(platform::json_string(each));
+        reading.evidence = platform::json_strings(row.view());
         readings.push_back(std::move(reading));
     }
     return readings;

@@ -19,8 +19,6 @@ constexpr int kFailedMinutes = 5;
 constexpr int kRetryMinutes = 15;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-double seconds(domain::Duration length) { return static_cast<double>(length.count()) / 1e6; }
-
 Labels lane_labels(const domain::Lane& lane) {
     return {{"organization", lane.organization_id}, {"workflow_type", lane.workflow_type}};
 }
@@ -74,7 +72,7 @@ void budgets(const Board& board, TimePoint now, alerts::Readings& readings) {
         const auto outlook = resource_manager::forecast(state, now);
         const auto turns = state.turns_at(now);
         if (outlook.reached_at && turns && *outlook.reached_at < *turns)
-            runs_short.push_back({labels, seconds(*turns - *outlook.reached_at)});
+            runs_short.push_back({labels, domain::in_seconds(*turns - *outlook.reached_at)});
     }
 }
 
@@ -93,7 +91,8 @@ void providers(const Board& board, TimePoint now, alerts::Readings& readings) {
     for (const auto& [provider, weather] : board.meters().weather()) {
         const auto& record = weather.record();
         if (!weather.cooling(now) || !record.since) continue;
-        cooling.push_back({{{"organization", "default"}, {"provider", provider}}, seconds(now - *record.since)});
+        cooling.push_back(
+            {{{"organization", "default"}, {"provider", provider}}, domain::in_seconds(now - *record.since)});
     }
 }
 
@@ -124,7 +123,7 @@ std::vector<Reading> read_backlogs(const std::vector<Probe::Backlog>& backlogs) 
     std::vector<Reading> readings;
     for (const auto& each : backlogs)
         readings.push_back(
-            {{{"organization", each.organization_id}, {"subscriber", each.subscriber}}, seconds(each.lag)});
+            {{{"organization", each.organization_id}, {"subscriber", each.subscriber}}, domain::in_seconds(each.lag)});
     return readings;
 }
 

@@ -27,14 +27,11 @@ using std::chrono::steady_clock;
 namespace {
 
 constexpr std::chrono::minutes kForgetEvery{1};
-constexpr milliseconds kShortest{50};
 /// Between two decisions, however much is told and settled.
 constexpr milliseconds kLeastBetween{250};
 constexpr int kMostSending = 8;
 /// What is left of a lease for a message to be sent in, and answered.
 constexpr std::chrono::seconds kSending{25};
-
-double seconds(domain::Duration length) { return static_cast<double>(length.count()) / 1e6; }
 
 /// What a rule has raised is remembered as its condition.
 alerts::Condition condition_of(const alerts::AlertRow& row) {
@@ -50,20 +47,6 @@ alerts::Condition condition_of(const alerts::AlertRow& row) {
     return condition;
 }
 
-}
-
-std::string_view state_of(DeliveryResult::Kind kind) {
-    switch (kind) {
-        case DeliveryResult::Kind::delivered:
-            return "delivered";
-        case DeliveryResult::Kind::failed:
-            return "failed";
-        case DeliveryResult::Kind::unknown:
-            return "unknown";
-        case DeliveryResult::Kind::refused:
-            return "refused";
-    }
-    return "";
 }
 
 AlertRunner::AlertRunner(Node& node, Hub& hub, AlertSender& sender, const alerts::Settings& settings,
@@ -120,7 +103,7 @@ Task<steady_clock::duration> AlertRunner::turn() {
     if (looking_) co_return kLeastBetween;
     steady_clock::duration idle = settings_.every - (steady_clock::now() - read_at_);
     if (decided.wake) idle = std::min<steady_clock::duration>(idle, *decided.wake - node_.clock().now());
-    co_return std::max<steady_clock::duration>(idle, kShortest);
+    co_return std::max<steady_clock::duration>(idle, kLeastBetween);
 }
 
 /// Each for itself: a reading that cannot be taken keeps no other, and what is about it stays as it is.
@@ -154,10 +137,11 @@ Task<Readings> AlertRunner::read() {
 
 void AlertRunner::add_own_readings(Readings& readings, TimePoint now) const {
     auto& readers = readings["reader_failing_seconds"];
-    for (const auto& [reading, since] : failing_) readers.push_back({{{"reading", reading}}, seconds(now - since)});
+    for (const auto& [reading, since] : failing_)
+        readers.push_back({{{"reading", reading}}, domain::in_seconds(now - since)});
     auto& receivers = readings["receiver_failing_seconds"];
     for (const auto& [receiver, since] : receivers_failing_)
-        receivers.push_back({{{"receiver", receiver}}, seconds(now - since)});
+        receivers.push_back({{{"receiver", receiver}}, domain::in_seconds(now - since)});
 }
 
 /// What rules say, and what came from elsewhere: all that anybody may have to be told of, but for what has resolved.
@@ -262,7 +246,7 @@ Task<void> AlertRunner::deliver(Message message, steady_clock::time_point not_af
     const auto notification = message.notification;
     auto sending = send(std::move(message), not_after);
     const auto result = co_await std::move(sending);
-    node_.probe().alert_sent(notification.receiver, state_of(result.kind));
+    node_.probe().alert_sent(notification.receiver, name(result.kind));
     const bool taken = result.kind == DeliveryResult::Kind::delivered;
     if (!taken || !result.error.empty())
         log::warn(taken ? "not everybody has been told of alerts" : "a message about alerts was not taken",
@@ -293,7 +277,7 @@ Task<void> AlertRunner::settle(Notification notification, DeliveryResult result)
             const auto now = SchedulerStore().fence(tx, epoch, node_.id());
             const auto before = store.notifier(tx, notification.group, notification.receiver);
             auto after = before;
-            store.settle(tx, notification.id, state_of(result.kind), result.error);
+            store.settle(tx, notification.id, name(result.kind), result.error);
             if (alerts::settle(after, notification, result, now, unit)) store.write(tx, before, after);
         });
     co_await std::move(settling);

@@ -14,9 +14,6 @@
 
 namespace impresario::orchestrator {
 
-/// delivered, failed, unknown, refused: in tables, metrics and answers.
-std::string_view state_of(alerts::DeliveryResult::Kind kind);
-
 /// One per process. Network thread only.
 class AlertRunner final : public LeaderLoop {
   public:

@@ -140,8 +140,10 @@ void Board::remove_live(const ExecutionId& id, const Execution* after) {
 void Board::observe(const Execution& row) {
     if (stale(row.id, row.lane, row.last_seq)) return;
     put_off_.erase(row.id);
-    if (const auto live = live_.find(row.id); live != live_.end())
-        if (const auto& was = live->second; never_sent(was.state, was.attempt, was.fence, was.deliveries, row)) {
+    const auto known = live_.find(row.id);
+    const bool was_live = known != live_.end();
+    if (was_live)
+        if (const auto& was = known->second; never_sent(was.state, was.attempt, was.fence, was.deliveries, row)) {
             meters_.given_back(row.id);
             correct_share(row.id, 0);
         }
@@ -170,7 +172,7 @@ void Board::observe(const Execution& row) {
     }
     if (state.order.erase(row.id, row.priority, row.created_at)) state.drain.left(now_());
     if (!row.holds_slot()) {
-        if (live_.contains(row.id)) recent_ends_.over(row.lane, row.id, row.status, now_());
+        if (was_live) recent_ends_.over(row.lane, row.id, row.status, now_());
         remove_live(row.id, &row);
         next_due_ = domain::earlier(next_due_, row.due_at);
         due_meanwhile_ = domain::earlier(due_meanwhile_, row.due_at);

@@ -30,28 +30,21 @@ constexpr std::chrono::hours kAfterTooLong{1};
 }
 
 EventPartitions::EventPartitions(Node& node, Hub& hub, EventPartitionsSettings settings)
-    : node_(node), hub_(hub), settings_(settings), wakeup_(node.executor()) {}
+    : LeaderLoop(node, hub, "the journal's partitions have to wait"), settings_(settings) {}
 
-void EventPartitions::stop() {
-    stopped_ = true;
-    wakeup_.signal();
-}
-
-Task<void> EventPartitions::run() {
-    while (!stopped_) {
-        try {
-            co_await turn();
-            put_off_ = milliseconds{0};
-            said_ = false;
-        } catch (const platform::StatementRefused& refused) {
-            put_off(refused.later() ? "somebody is at the journal" : "the database refuses", refused.what());
-            // What took too long held everybody up, and would again.
-            if (refused.sqlstate == kTookTooLong) put_off_ = kAfterTooLong;
-        } catch (const std::exception& e) {
-            put_off("the database is away", e.what());
-        }
-        co_await wakeup_.wait(put_off_ > milliseconds{0} ? put_off_ : settings_.look_every);
+Task<steady_clock::duration> EventPartitions::turn() {
+    try {
+        co_await look();
+        put_off_ = milliseconds{0};
+        said_ = false;
+    } catch (const platform::StatementRefused& refused) {
+        put_off(refused.later() ? "somebody is at the journal" : "the database refuses", refused.what());
+        // What took too long held everybody up, and would again.
+        if (refused.sqlstate == kTookTooLong) put_off_ = kAfterTooLong;
+    } catch (const std::exception& e) {
+        put_off("the database is away", e.what());
     }
+    co_return put_off_ > milliseconds{0} ? put_off_ : settings_.look_every;
 }
 
 void EventPartitions::put_off(const char* what, const std::string& error) {
@@ -64,8 +57,7 @@ void EventPartitions::put_off(const char* what, const std::string& error) {
               {{"why", what}, {"error", error}, {"next", "events go on; it is tried again and again"}});
 }
 
-Task<void> EventPartitions::turn() {
-    if (!hub_.leads()) co_return;
+Task<void> EventPartitions::look() {
     if (hub_.epoch() != epoch_) {
         epoch_ = hub_.epoch();
         wanted_from_ = 0;

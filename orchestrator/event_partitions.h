@@ -5,8 +5,7 @@
 #include <chrono>
 
 #include "journal/horizon.h"
-#include "orchestrator/hub.h"
-#include "orchestrator/node.h"
+#include "orchestrator/leader_loop.h"
 
 namespace impresario::orchestrator {
 
@@ -20,24 +19,20 @@ struct EventPartitionsSettings {
 };
 
 /// One per process. Network thread only.
-class EventPartitions {
+class EventPartitions final : public LeaderLoop {
   public:
     EventPartitions(Node& node, Hub& hub, EventPartitionsSettings settings);
 
-    /// Survives everything but stop().
-    platform::Task<void> run();
-    void stop();
-
   private:
-    platform::Task<void> turn();
+    platform::Task<std::chrono::steady_clock::duration> turn() override;
+    /// What it knows is of its epoch.
+    void forget() override {}
+    platform::Task<void> look();
     platform::Task<void> make();
     platform::Task<void> drop();
     void put_off(const char* what, const std::string& error);
 
-    Node& node_;
-    Hub& hub_;
     EventPartitionsSettings settings_;
-    platform::Wakeup wakeup_;
     std::int64_t epoch_ = 0;
     /// From that number on there are fewer partitions ahead than there should be.
     std::int64_t wanted_from_ = 0;
@@ -48,7 +43,6 @@ class EventPartitions {
     std::chrono::steady_clock::time_point put_off_since_{};
     std::chrono::milliseconds put_off_{0};
     bool said_ = false;
-    bool stopped_ = false;
 };
 
 }

@@ -26,6 +26,8 @@ class LeaderLoop {
     /// Another node leads, or none.
     virtual void stand_down() { forget(); }
     void wake() { wakeup_.signal(); }
+    /// Within a turn: until somebody wakes or stops it, for so long at most.
+    platform::Task<bool> pause(std::chrono::steady_clock::duration longest) { return wakeup_.wait(longest); }
     bool goes_on() const { return !stopped_ && hub_.leads(); }
     bool stopped() const { return stopped_; }
 

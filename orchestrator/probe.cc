@@ -16,7 +16,6 @@
 
 namespace impresario::orchestrator {
 
-using metrics::seconds;
 using metrics::usd;
 
 namespace {
@@ -80,7 +79,8 @@ void Probe::counted(const Counts& counts) {
     }
     for (const auto& each : counts.retries) {
         executions.retries.add({each.lane.organization_id, each.lane.workflow_type, each.reason});
-        executions.retry_delay.observe({each.lane.organization_id, each.lane.workflow_type}, seconds(each.delay));
+        executions.retry_delay.observe({each.lane.organization_id, each.lane.workflow_type},
+                                       domain::in_seconds(each.delay));
     }
     for (const auto& each : counts.used) {
         if (each.cost) {
@@ -94,7 +94,7 @@ void Probe::counted(const Counts& counts) {
 
 void Probe::attempt_over(const AttemptOver& over, const subworkflows::WorkflowType* type, domain::TimePoint now) {
     const auto& [organization, workflow_type] = over.lane;
-    const double took = seconds(std::max(now - over.granted_at, domain::Duration{0}));
+    const double took = domain::in_seconds(std::max(now - over.granted_at, domain::Duration{0}));
     auto& executions = chapters_->executions;
     executions.attempts.add({organization, workflow_type, over.outcome});
     executions.attempt_duration.observe({organization, workflow_type}, took);
@@ -102,7 +102,7 @@ void Probe::attempt_over(const AttemptOver& over, const subworkflows::WorkflowTy
     if (over.timeout_at && type->timeout.count() > 0) {
         const auto used = type->timeout - (*over.timeout_at - now);
         executions.timeout_used.observe({organization, workflow_type},
-                                        std::max(0.0, seconds(used) / seconds(type->timeout)));
+                                        std::max(0.0, domain::in_seconds(used) / domain::in_seconds(type->timeout)));
     }
     for (const auto& need : type->needs) {
         chapters_->providers.attempts.add({need.provider, over.outcome});
@@ -114,24 +114,25 @@ void Probe::refused(const std::string& provider) { chapters_->providers.refusals
 
 void Probe::delivered(const domain::Lane& lane, const webhooks::DeliveryOutcome& outcome, domain::Duration took) {
     chapters_->deliveries.deliveries.add({lane.organization_id, lane.workflow_type, webhooks::name(outcome)});
-    chapters_->deliveries.duration.observe({lane.organization_id, lane.workflow_type}, seconds(took));
+    chapters_->deliveries.duration.observe({lane.organization_id, lane.workflow_type}, domain::in_seconds(took));
 }
 void Probe::dispatched(const domain::Lane& lane, domain::Duration waited) {
-    chapters_->queue.wait.observe({lane.organization_id, lane.workflow_type}, seconds(waited));
+    chapters_->queue.wait.observe({lane.organization_id, lane.workflow_type}, domain::in_seconds(waited));
 }
 
 void Probe::callback(std::string_view status, int answered, domain::Duration took) {
     chapters_->deliveries.callbacks.add({status, std::to_string(answered)});
-    chapters_->deliveries.callback_duration.observe({}, seconds(took));
+    chapters_->deliveries.callback_duration.observe({}, domain::in_seconds(took));
 }
 void Probe::request(std::string_view route, int status, domain::Duration took) {
     chapters_->node.requests.add({route, std::to_string(status)});
-    chapters_->node.request_duration.observe({route}, seconds(took));
+    chapters_->node.request_duration.observe({route}, domain::in_seconds(took));
 }
-void Probe::turn(domain::Duration took) { chapters_->scheduler.turn.observe({}, seconds(took)); }
+void Probe::turn(domain::Duration took) { chapters_->scheduler.turn.observe({}, domain::in_seconds(took)); }
 void Probe::granted(std::size_t count) { chapters_->scheduler.grants.add({}, static_cast<double>(count)); }
 void Probe::gate_closed(const domain::Lane& lane, domain::GateKind kind, domain::Duration length) {
-    chapters_->queue.gate_closed.add({lane.organization_id, lane.workflow_type, name(kind)}, seconds(length));
+    chapters_->queue.gate_closed.add({lane.organization_id, lane.workflow_type, name(kind)},
+                                     domain::in_seconds(length));
 }
 void Probe::dropped(std::string_view reason, std::size_t count) {
     chapters_->queue.dropped.add({reason}, static_cast<double>(count));
@@ -185,7 +186,7 @@ void Probe::stream_dropped() { chapters_->events.streams_dropped.add({}); }
 
 void Probe::show_streams(std::size_t open, domain::Duration lag) {
     chapters_->events.streams.set({}, static_cast<double>(open));
-    chapters_->events.stream_lag.set({}, seconds(lag));
+    chapters_->events.stream_lag.set({}, domain::in_seconds(lag));
 }
 
 void Probe::removed(std::size_t executions, std::size_t events) {
@@ -199,7 +200,7 @@ void Probe::told(const webhooks::DeliveryOutcome& outcome) {
 
 void Probe::show_outbox(const std::vector<Backlog>& backlogs) {
     for (const auto& each : backlogs) {
-        chapters_->events.outbox_lag.set({each.organization_id, each.subscriber}, seconds(each.lag));
+        chapters_->events.outbox_lag.set({each.organization_id, each.subscriber}, domain::in_seconds(each.lag));
         chapters_->events.outbox_failing.set({each.organization_id, each.subscriber}, each.failing ? 1 : 0);
     }
     chapters_->events.outbox_lag.drop_unset();
@@ -224,7 +225,7 @@ void Probe::show_health(const Health& health) {
 void Probe::show_ledger(std::optional<domain::MicroUsd> difference, domain::TimePoint now) {
     if (difference) {
         chapters_->money.difference.set({}, usd(*difference));
-        chapters_->money.checked.set({}, seconds(now.time_since_epoch()));
+        chapters_->money.checked.set({}, domain::in_seconds(now.time_since_epoch()));
     }
     chapters_->money.difference.drop_unset();
     chapters_->money.checked.drop_unset();
@@ -232,10 +233,10 @@ void Probe::show_ledger(std::optional<domain::MicroUsd> difference, domain::Time
 
 void Probe::show_database_look(const resource_manager::DatabaseReading& reading) {
     auto& node = chapters_->node;
-    node.database_wait.set({"wait"}, seconds(reading.wait));
-    node.database_wait.set({"write"}, seconds(reading.write));
+    node.database_wait.set({"wait"}, domain::in_seconds(reading.wait));
+    node.database_wait.set({"write"}, domain::in_seconds(reading.write));
     node.lock_waits.set({}, reading.lock_waits);
-    node.replication_lag.set({}, seconds(reading.replication_lag));
+    node.replication_lag.set({}, domain::in_seconds(reading.replication_lag));
 }
 
 void Probe::spans(std::string_view outcome, std::size_t count) {
@@ -244,10 +245,10 @@ void Probe::spans(std::string_view outcome, std::size_t count) {
 
 void Probe::schedule_run(std::string_view outcome, std::optional<domain::Duration> late) {
     chapters_->schedules.runs.add({outcome});
-    if (late) chapters_->schedules.delay.observe({}, seconds(*late));
+    if (late) chapters_->schedules.delay.observe({}, domain::in_seconds(*late));
 }
 
-void Probe::timer_due(domain::Duration late) { chapters_->timers.delay.observe({}, seconds(late)); }
+void Probe::timer_due(domain::Duration late) { chapters_->timers.delay.observe({}, domain::in_seconds(late)); }
 
 void Probe::alert_sent(std::string_view receiver, std::string_view outcome) {
     chapters_->alerts.messages.add({receiver, outcome});

@@ -34,6 +34,8 @@ constexpr seconds kSettling{60};
 /// While the database or the hub is short of something.
 constexpr seconds kPressed{5};
 constexpr seconds kTroublePause{2};
+/// Whether its time has come is looked at this often.
+constexpr seconds kLook{1};
 constexpr auto kAnywhere = std::numeric_limits<std::int64_t>::max();
 
 struct Look {
@@ -54,40 +56,30 @@ EndedStore::Place end_of(const std::vector<Family>& families) {
 }
 
 Retention::Retention(Node& node, Hub& hub, RetentionSettings settings)
-    : node_(node), hub_(hub), settings_(std::move(settings)), wakeup_(node.executor()) {}
+    : LeaderLoop(node, hub, "what may go has to wait"), settings_(std::move(settings)) {}
 
-void Retention::stop() {
-    stopped_ = true;
-    wakeup_.signal();
-}
-
-Task<void> Retention::run() {
-    auto next = steady_clock::now();
-    while (!stopped_) {
-        if (hub_.leads() && hub_.epoch() != epoch_) {
-            // Who has just come to lead has more urgent things to do.
-            epoch_ = hub_.epoch();
-            next = steady_clock::now() + std::min<steady_clock::duration>(settings_.every, kSettling);
-        }
-        if (!hub_.leads() || steady_clock::now() < next) {
-            co_await wakeup_.wait(seconds{1});
-            continue;
-        }
-        bool whole = false;
-        try {
-            co_await pass();
-            whole = true;
-            troubled_ = false;
-        } catch (const platform::StatementRefused& refused) {
-            if (!std::exchange(troubled_, true))
-                log::warn("what ended long ago stays: the database refuses to look for it or to remove it",
-                          {{"error", refused.what()}, {"next", "it is tried again and again"}});
-        } catch (const std::exception& e) {
-            log::debug("what may go has to wait", {{"error", e.what()}});
-        }
-        next = steady_clock::now() +
-               (whole ? steady_clock::duration(settings_.every) : steady_clock::duration(kTroublePause));
+Task<steady_clock::duration> Retention::turn() {
+    if (hub_.epoch() != epoch_) {
+        // Who has just come to lead has more urgent things to do.
+        epoch_ = hub_.epoch();
+        next_ = steady_clock::now() + std::min<steady_clock::duration>(settings_.every, kSettling);
     }
+    if (steady_clock::now() < next_) co_return kLook;
+    bool whole = false;
+    try {
+        co_await pass();
+        whole = true;
+        troubled_ = false;
+    } catch (const platform::StatementRefused& refused) {
+        if (!std::exchange(troubled_, true))
+            log::warn("what ended long ago stays: the database refuses to look for it or to remove it",
+                      {{"error", refused.what()}, {"next", "it is tried again and again"}});
+    } catch (const std::exception& e) {
+        log::debug("what may go has to wait", {{"error", e.what()}});
+    }
+    next_ =
+        steady_clock::now() + (whole ? steady_clock::duration(settings_.every) : steady_clock::duration(kTroublePause));
+    co_return kLook;
 }
 
 /// What stops at one organization does not keep the others from being looked at.
@@ -126,8 +118,8 @@ Task<void> Retention::pass() {
 
 /// Rests, and waits while something is short.
 Task<void> Retention::rest(steady_clock::duration took) {
-    co_await wakeup_.wait(std::max<steady_clock::duration>(took * kRest, kShortestRest));
-    while (goes_on() && hub_.batch_limit() < hub_.max_batch_size()) co_await wakeup_.wait(kPressed);
+    co_await pause(std::max<steady_clock::duration>(took * kRest, kShortestRest));
+    while (goes_on() && hub_.batch_limit() < hub_.max_batch_size()) co_await pause(kPressed);
 }
 
 Task<void> Retention::pass_organization(std::string organization_id) {

@@ -7,8 +7,7 @@
 
 #include "journal/retention.h"
 #include "journal/retention_store.h"
-#include "orchestrator/hub.h"
-#include "orchestrator/node.h"
+#include "orchestrator/leader_loop.h"
 #include "priority_queue/ended_store.h"
 
 namespace impresario::orchestrator {
@@ -33,20 +32,20 @@ struct RetentionPreview {
 };
 
 /// One per process. Network thread only.
-class Retention {
+class Retention final : public LeaderLoop {
   public:
     Retention(Node& node, Hub& hub, RetentionSettings settings);
 
-    /// Survives everything but stop().
-    platform::Task<void> run();
-    void stop();
     const RetentionSettings& settings() const { return settings_; }
     /// Walks through the tables without changing anything, for so long at most; of all organizations or of one.
     platform::Task<RetentionPreview> preview(std::string organization_id, std::chrono::steady_clock::duration longest);
 
   private:
     using Families = std::vector<domain::Family>;
-    bool goes_on() const { return !stopped_ && hub_.leads() && hub_.epoch() == epoch_; }
+    bool goes_on() const { return LeaderLoop::goes_on() && hub_.epoch() == epoch_; }
+    platform::Task<std::chrono::steady_clock::duration> turn() override;
+    /// What it knows is of its epoch.
+    void forget() override {}
     platform::Task<void> pass();
     platform::Task<void> pass_organization(std::string organization_id);
     platform::Task<void> remove_all(const std::string& organization_id, const std::vector<domain::ExecutionId>& firsts);
@@ -55,14 +54,11 @@ class Retention {
     platform::Task<void> pass_timers();
     platform::Task<void> rest(std::chrono::steady_clock::duration took);
 
-    Node& node_;
-    Hub& hub_;
     RetentionSettings settings_;
-    platform::Wakeup wakeup_;
     std::int64_t epoch_ = 0;
+    std::chrono::steady_clock::time_point next_{};
     /// Somebody has been told that the database refuses something.
     bool troubled_ = false;
-    bool stopped_ = false;
 };
 
 }

@@ -248,7 +248,7 @@ void write_usage(JsonWriter& json, const domain::Usage& used) {
     if (used.cost) json.field("cost_usd", domain::decimal(*used.cost));
     if (used.remaining) json.field("remaining", *used.remaining);
     if (used.reset_at) json.field("reset_at", domain::rfc3339(*used.reset_at));
-    if (used.retry_after) json.field("retry_after_seconds", static_cast<double>(used.retry_after->count()) / 1e6);
+    if (used.retry_after) json.field("retry_after_seconds", domain::in_seconds(*used.retry_after));
     json.close();
 }
 }

@@ -603,6 +603,13 @@ std::string json_string(std::string_view value) {
     return text;
 }
 
+std::vector<std::string> json_strings(std::string_view array) {
+    std::vector<std::string> all;
+    const auto elements = json_elements(array);
+    for (const auto& each : elements) all.push_back(json_string(each));
+    return all;
+}
+
 std::string pointer_token(std::string_view token) {
     std::string text;
     for (const char c : token) {

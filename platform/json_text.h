@@ -70,6 +70,8 @@ std::optional<std::string_view> json_at(std::string_view text, std::string_view 
 
 /// A string value's characters; other values give their text as it stands.
 std::string json_string(std::string_view value);
+/// The same of each element of an array.
+std::vector<std::string> json_strings(std::string_view array);
 
 /// `token` as one step of a JSON pointer (~ and / escaped).
 std::string pointer_token(std::string_view token);

@@ -70,6 +70,13 @@ class JsonWriter {
         text_ += json.empty() ? std::string_view("null") : json;
         return *this;
     }
+    /// A member that is an array of strings.
+    template <class Texts>
+    JsonWriter& texts(std::string_view key, const Texts& all) {
+        open(key, '[');
+        for (const auto& each : all) element(json_quoted(each));
+        return close(']');
+    }
     /// An element of the array that is open.
     JsonWriter& element(std::string_view json) {
         comma();

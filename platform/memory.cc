@@ -20,12 +20,12 @@ extern "C" void __sanitizer_purge_allocator();
 
 namespace impresario::platform {
 
-std::int64_t resident_mb() {
+std::int64_t resident_bytes() {
     std::ifstream statm("/proc/self/statm");
     std::int64_t pages = 0;
     std::int64_t resident = 0;
     statm >> pages >> resident;
-    return resident * sysconf(_SC_PAGESIZE) / 1048576;
+    return resident * sysconf(_SC_PAGESIZE);
 }
 
 #ifdef IMPRESARIO_ADDRESS_SANITIZER

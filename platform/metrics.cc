@@ -12,18 +12,6 @@
 
 namespace impresario::platform {
 
-std::string_view name(MetricKind kind) {
-    switch (kind) {
-        case MetricKind::counter:
-            return "counter";
-        case MetricKind::gauge:
-            return "gauge";
-        case MetricKind::histogram:
-            return "histogram";
-    }
-    return "";
-}
-
 namespace {
 struct ByText {
     using is_transparent = void;

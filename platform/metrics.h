@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "domain/name_table.h"
+
 namespace prometheus {
 class Registry;
 class Counter;
@@ -19,7 +21,9 @@ class Histogram;
 namespace impresario::platform {
 
 enum class MetricKind { counter, gauge, histogram };
-std::string_view name(MetricKind kind);
+inline constexpr domain::NameTable<MetricKind, 3> kMetricKinds{
+    {{MetricKind::counter, "counter"}, {MetricKind::gauge, "gauge"}, {MetricKind::histogram, "histogram"}}};
+constexpr std::string_view name(MetricKind kind) { return domain::name_in(kMetricKinds, kind); }
 
 struct MetricLabel {
     std::string name;

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <string>
 
+#include "platform/memory.h"
+
 namespace impresario::platform {
 
 namespace {
@@ -39,9 +41,7 @@ OwnProcess own_process() {
     getrusage(RUSAGE_SELF, &used);
     for (const auto& part : {used.ru_utime, used.ru_stime})
         own.cpu_seconds += static_cast<double>(part.tv_sec) + static_cast<double>(part.tv_usec) / 1e6;
-    std::int64_t pages = 0;
-    std::ifstream("/proc/self/statm") >> pages >> own.resident_bytes;
-    own.resident_bytes *= sysconf(_SC_PAGESIZE);
+    own.resident_bytes = resident_bytes();
     std::error_code error;
     for (std::filesystem::directory_iterator at("/proc/self/fd", error), end; !error && at != end; at.increment(error))
         ++own.open_files;

@@ -56,6 +56,13 @@ struct StatementRefused : std::runtime_error {
 /// An array parameter in PostgreSQL's text form.
 class SqlArray {
   public:
+    /// Each of them, in order.
+    template <class Range>
+    static SqlArray of(const Range& values) {
+        SqlArray array;
+        for (const auto& each : values) array.add(each);
+        return array;
+    }
     void add(std::string_view text);
     void add(const std::string& text) { add(std::string_view(text)); }
     void add(std::int64_t value);

@@ -14,12 +14,6 @@ using platform::SqlArray;
 using platform::Tx;
 
 namespace {
-SqlArray ids(const std::vector<ExecutionId>& executions) {
-    SqlArray array;
-    for (const auto& id : executions) array.add(id);
-    return array;
-}
-
 /// Members come one family after the other, its first member first.
 std::vector<Family> read(const Rows& rows) {
     std::vector<Family> families;
@@ -54,19 +48,19 @@ std::vector<Family> EndedStore::families(Tx& tx, const std::string& organization
 }
 
 std::vector<Family> EndedStore::lock(Tx& tx, const std::vector<ExecutionId>& firsts) const {
-    tx.send(sql::lock_families, Params().add(ids(firsts)));
-    return read(tx.exec(sql::families_of, Params().add(ids(firsts))));
+    tx.send(sql::lock_families, Params().add(SqlArray::of(firsts)));
+    return read(tx.exec(sql::families_of, Params().add(SqlArray::of(firsts))));
 }
 
 void EndedStore::remove(Tx& tx, const std::vector<ExecutionId>& executions) const {
-    tx.send(sql::remove_inputs, Params().add(ids(executions)));
-    tx.send(sql::remove_results, Params().add(ids(executions)));
-    tx.send(sql::remove_dead_letters, Params().add(ids(executions)));
-    tx.exec(sql::remove_executions, Params().add(ids(executions)));
+    tx.send(sql::remove_inputs, Params().add(SqlArray::of(executions)));
+    tx.send(sql::remove_results, Params().add(SqlArray::of(executions)));
+    tx.send(sql::remove_dead_letters, Params().add(SqlArray::of(executions)));
+    tx.exec(sql::remove_executions, Params().add(SqlArray::of(executions)));
 }
 
 std::vector<EndedStore::Count> EndedStore::counts(Tx& tx, const std::vector<ExecutionId>& executions) const {
-    const auto rows = tx.exec(sql::family_counts, Params().add(ids(executions)));
+    const auto rows = tx.exec(sql::family_counts, Params().add(SqlArray::of(executions)));
     std::vector<Count> counts;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         RowReader row(rows, i);
@@ -81,7 +75,7 @@ std::vector<EndedStore::Count> EndedStore::counts(Tx& tx, const std::vector<Exec
 }
 
 std::vector<EndedStore::Size> EndedStore::sizes(Tx& tx, const std::vector<ExecutionId>& executions) const {
-    const auto rows = tx.exec(sql::family_sizes, Params().add(ids(executions)));
+    const auto rows = tx.exec(sql::family_sizes, Params().add(SqlArray::of(executions)));
     std::vector<Size> sizes;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         RowReader row(rows, i);

@@ -133,12 +133,6 @@ std::vector<domain::ExecutionId> read_ids(const Rows& rows) {
     return ids;
 }
 
-SqlArray ids_array(const std::vector<domain::ExecutionId>& ids) {
-    SqlArray array;
-    for (const auto& id : ids) array.add(id);
-    return array;
-}
-
 }
 
 void QueueStore::insert(Tx& tx, const std::vector<NewExecution>& executions) const {
@@ -191,7 +185,7 @@ void QueueStore::insert_granted(Tx& tx, const NewExecution& granted) const {
 
 std::map<domain::ExecutionId, std::string> QueueStore::trace_contexts(
     Tx& tx, const std::vector<domain::ExecutionId>& ids) const {
-    const auto rows = tx.exec(sql::trace_contexts, Params().add(ids_array(ids)));
+    const auto rows = tx.exec(sql::trace_contexts, Params().add(SqlArray::of(ids)));
     std::map<domain::ExecutionId, std::string> contexts;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         RowReader row(rows, i);
@@ -203,23 +197,23 @@ std::map<domain::ExecutionId, std::string> QueueStore::trace_contexts(
 
 QueueStore::Locked QueueStore::lock(Tx& tx, const std::vector<domain::ExecutionId>& ids) const {
     Locked locked;
-    locked.rows = without_foreign(read_locked(tx.exec(sql::lock_executions, Params().add(ids_array(ids)))));
+    locked.rows = without_foreign(read_locked(tx.exec(sql::lock_executions, Params().add(SqlArray::of(ids)))));
     if (locked.rows.size() == ids.size()) return locked;
     std::set<domain::ExecutionId> got;
     for (const auto& row : locked.rows) got.insert(row.execution.id);
     std::vector<domain::ExecutionId> missing;
     std::copy_if(ids.begin(), ids.end(), std::back_inserter(missing),
                  [&](const domain::ExecutionId& id) { return !got.contains(id); });
-    locked.held = read_ids(tx.exec(sql::existing_executions, Params().add(ids_array(missing))));
+    locked.held = read_ids(tx.exec(sql::existing_executions, Params().add(SqlArray::of(missing))));
     return locked;
 }
 
 std::vector<ClaimableExecution> QueueStore::lock_claimable(Tx& tx, const std::vector<domain::ExecutionId>& ids) const {
-    return without_foreign(read_claimable(tx.exec(sql::lock_claimable, Params().add(ids_array(ids)))));
+    return without_foreign(read_claimable(tx.exec(sql::lock_claimable, Params().add(SqlArray::of(ids)))));
 }
 
 std::vector<LockedExecution> QueueStore::read(Tx& tx, const std::vector<domain::ExecutionId>& ids) const {
-    return read_locked(tx.exec(sql::read_executions, Params().add(ids_array(ids))));
+    return read_locked(tx.exec(sql::read_executions, Params().add(SqlArray::of(ids))));
 }
 
 std::vector<LockedExecution> QueueStore::list(Tx& tx, const ExecutionFilter& filter) const {
@@ -282,7 +276,7 @@ QueueStore::Payload QueueStore::payload(Tx& tx, const domain::ExecutionId& id) c
 }
 
 std::vector<ChildResult> QueueStore::children(Tx& tx, const std::vector<domain::ExecutionId>& parents) const {
-    const auto rows = tx.exec(sql::children, Params().add(ids_array(parents)));
+    const auto rows = tx.exec(sql::children, Params().add(SqlArray::of(parents)));
     std::vector<ChildResult> children;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         RowReader row(rows, i);
@@ -400,11 +394,11 @@ std::vector<LockedExecution> QueueStore::load_unsettled(Tx& tx) const {
 
 std::vector<domain::ExecutionId> QueueStore::due(Tx& tx, domain::TimePoint now, int most,
                                                  const std::vector<domain::ExecutionId>& put_off) const {
-    return read_ids(tx.exec(sql::due_executions, Params().add(now).add(most).add(ids_array(put_off))));
+    return read_ids(tx.exec(sql::due_executions, Params().add(now).add(most).add(SqlArray::of(put_off))));
 }
 
 std::optional<domain::TimePoint> QueueStore::next_due(Tx& tx, const std::vector<domain::ExecutionId>& put_off) const {
-    const auto rows = tx.exec(sql::next_due, Params().add(ids_array(put_off)));
+    const auto rows = tx.exec(sql::next_due, Params().add(SqlArray::of(put_off)));
     return RowReader(rows, 0).maybe_time();
 }
 

@@ -30,13 +30,6 @@ struct Posting {
     LedgerEntry entry;
 };
 
-template <class Ids>
-SqlArray array_of(const Ids& ids) {
-    SqlArray array;
-    for (const auto& id : ids) array.add(id);
-    return array;
-}
-
 /// Which budgets a call is about.
 struct Concerns {
     std::set<AttemptId> attempts;
@@ -54,7 +47,7 @@ struct Concerns {
     }
     /// $2 to $5 of budget_concerns.inc.
     Params& add_to(Params& params) const {
-        return params.add(array_of(organizations)).add(array_of(types)).add(array_of(providers)).add(array_of(batches));
+        return params.add(SqlArray::of(organizations)).add(SqlArray::of(types)).add(SqlArray::of(providers)).add(SqlArray::of(batches));
     }
 };
 
@@ -147,7 +140,7 @@ struct Known {
 /// Budgets by `which` statement; `counting_at`: what is booked, too.
 Known look(Tx& tx, const platform::Statement& which, const Concerns& concerns, std::optional<TimePoint> counting_at) {
     Params by_attempt;
-    by_attempt.add(array_of(concerns.attempts));
+    by_attempt.add(SqlArray::of(concerns.attempts));
     concerns.add_to(by_attempt);
     const auto asked = tx.ask(which, by_attempt);
     std::function<Rows()> balances;
@@ -157,8 +150,8 @@ Known look(Tx& tx, const platform::Statement& which, const Concerns& concerns, s
         concerns.add_to(by_time);
         balances = tx.ask(sql::counted_balances, by_time);
     }
-    const auto open = tx.ask(sql::accounts_of_attempts, Params().add(array_of(concerns.attempts)));
-    const auto movements = tx.exec(sql::movements_of_attempts, Params().add(array_of(concerns.attempts)));
+    const auto open = tx.ask(sql::accounts_of_attempts, Params().add(SqlArray::of(concerns.attempts)));
+    const auto movements = tx.exec(sql::movements_of_attempts, Params().add(SqlArray::of(concerns.attempts)));
     Known known;
     known.open.read(open());
     known.accounts = read_movements(movements, known.open);
@@ -308,7 +301,7 @@ void LedgerStore::record(Tx& tx, const std::vector<Recorded>& movements) const {
             postings.push_back({&movement, std::move(entry)});
         }
     }
-    if (!budgets.empty()) tx.send(sql::lock_budgets, Params().add(array_of(budgets)));
+    if (!budgets.empty()) tx.send(sql::lock_budgets, Params().add(SqlArray::of(budgets)));
     post(tx, postings, known.open);
 }
 

@@ -152,7 +152,7 @@ json per_json(Duration per) {
     for (const auto& [unit, length] : kUnits)
         if (per == length) return unit;
     if (per.count() % 1000000 == 0) return per.count() / 1000000;
-    return static_cast<double>(per.count()) / 1e6;
+    return domain::in_seconds(per);
 }
 
 }

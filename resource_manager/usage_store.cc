@@ -19,9 +19,7 @@ void UsageStore::record(platform::Tx& tx, const std::vector<UsageRecord>& usage)
 }
 
 void UsageStore::remove(platform::Tx& tx, const std::vector<domain::ExecutionId>& executions) const {
-    platform::SqlArray ids;
-    for (const auto& id : executions) ids.add(id);
-    tx.send(sql::remove_usage, platform::Params().add(std::move(ids)));
+    tx.send(sql::remove_usage, platform::Params().add(platform::SqlArray::of(executions)));
 }
 
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "domain/id.h"
+#include "domain/name_table.h"
 #include "domain/time.h"
 
 namespace impresario::schedules {
@@ -15,8 +16,12 @@ using TimerId = domain::Id<struct TimerTag>;
 using WaitingToken = domain::Id<struct WaitingTokenTag>;
 
 enum class TimerState { waiting, due, cancelled };
-std::string_view name(TimerState state);
-std::optional<TimerState> parse_timer_state(std::string_view text);
+inline constexpr domain::NameTable<TimerState, 3> kTimerStates{
+    {{TimerState::waiting, "waiting"}, {TimerState::due, "due"}, {TimerState::cancelled, "cancelled"}}};
+constexpr std::string_view name(TimerState state) { return domain::name_in(kTimerStates, state); }
+constexpr std::optional<TimerState> parse_timer_state(std::string_view text) {
+    return domain::value_in(kTimerStates, text);
+}
 
 inline constexpr std::size_t kLongestTimerName = 200;
 /// Bytes.

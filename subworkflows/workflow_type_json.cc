@@ -21,12 +21,11 @@ using Faults = std::vector<DefinitionFault>;
 namespace {
 
 Duration from_seconds(double seconds) { return Duration{static_cast<std::int64_t>(std::llround(seconds * 1e6))}; }
-double to_seconds(Duration length) { return static_cast<double>(length.count()) / 1e6; }
 
 /// A whole number of seconds is written as one.
 json seconds_json(Duration length) {
     if (length.count() % 1000000 == 0) return length.count() / 1000000;
-    return to_seconds(length);
+    return domain::in_seconds(length);
 }
 
 void read_retry_policy(const json& value, domain::RetryPolicy& policy, Faults& faults) {

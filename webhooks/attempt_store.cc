@@ -118,11 +118,8 @@ void AttemptStore::keep_refused(Tx& tx, const std::vector<RefusedCallback>& call
 }
 
 void AttemptStore::remove(Tx& tx, const std::vector<domain::ExecutionId>& executions) const {
-    for (const auto& statement : {sql::remove_attempts, sql::remove_deliveries, sql::remove_refused_callbacks}) {
-        SqlArray ids;
-        for (const auto& id : executions) ids.add(id);
-        tx.send(statement, Params().add(std::move(ids)));
-    }
+    for (const auto& statement : {sql::remove_attempts, sql::remove_deliveries, sql::remove_refused_callbacks})
+        tx.send(statement, Params().add(SqlArray::of(executions)));
 }
 
 platform::Rows AttemptStore::list_attempts(Tx& tx, const domain::ExecutionId& id) const {

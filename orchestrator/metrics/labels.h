@@ -18,7 +18,6 @@ inline const platform::MetricLabel kOrganization{"organization_id", true};
 inline const platform::MetricLabel kType{"workflow_type", true};
 inline const platform::MetricLabel kProvider{"provider", true};
 
-inline double seconds(domain::Duration length) { return static_cast<double>(length.count()) / 1e6; }
 inline double usd(domain::MicroUsd amount) { return static_cast<double>(amount.value) / 1e6; }
 
 /// Answers.

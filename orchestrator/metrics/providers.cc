@@ -14,7 +14,7 @@ void Providers::show(const Board& board, domain::TimePoint now) {
         const platform::LabelValues of{each.provider, declared.name, each.subject};
         limit_used.set(of, static_cast<double>(each.meter->used(now)) / unit);
         limit.set(of, static_cast<double>(declared.capacity()) / unit);
-        refill.set(of, next ? seconds(*next - now) : -1);
+        refill.set(of, next ? domain::in_seconds(*next - now) : -1);
         if (!each.keys) continue;
         // How many, never which: there may be a million.
         keys.set({each.provider, declared.name, each.subject, "in_use"}, static_cast<double>(each.keys->size()));
@@ -25,7 +25,7 @@ void Providers::show(const Board& board, domain::TimePoint now) {
         auto until = now;
         if (weather.cooling(now)) until = *record.cooling_until;
         if (weather.left(now) == 0) until = std::max(until, record.quota->until);
-        cooling.set({provider}, seconds(until - now));
+        cooling.set({provider}, domain::in_seconds(until - now));
         learnt.set({provider}, static_cast<double>(weather.allowed(now).value_or(-1)));
     }
     show_nothing();

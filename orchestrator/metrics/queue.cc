@@ -31,7 +31,7 @@ void Queue::show(const Board& board, domain::TimePoint now) {
         for (std::size_t i = 0; i < kBands.size(); ++i)
             depth.set({lane.organization_id, lane.workflow_type, kBands[i]}, bands[i]);
         const auto since = order->oldest_ready();
-        oldest.set(of, since ? seconds(now - *since) : 0);
+        oldest.set(of, since ? domain::in_seconds(now - *since) : 0);
         const auto* type = board.catalogue()->find(lane);
         starving.set(of,
                      type ? static_cast<double>(order->ready_before(now - type->max_wait, kMostStarving).size()) : 0);

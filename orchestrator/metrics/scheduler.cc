@@ -19,7 +19,7 @@ void Scheduler::show_states(const StateMachine* machine, domain::TimePoint now) 
     for (int i = 0; i < kHubStates; ++i) {
         const auto each = static_cast<HubState>(i);
         state.set({name(each)}, machine && machine->state() == each ? 1 : 0);
-        const double spent = machine ? seconds(machine->time_in(now)[static_cast<std::size_t>(i)]) : 0;
+        const double spent = machine ? domain::in_seconds(machine->time_in(now)[static_cast<std::size_t>(i)]) : 0;
         double& told = told_[name(each)];
         state_seconds.add({name(each)}, spent >= told ? spent - told : spent);
         told = spent;

@@ -21,12 +21,6 @@ SqlArray bigints(const Hashes& hashes) {
     return array;
 }
 
-SqlArray texts(const std::vector<std::string>& list) {
-    SqlArray array;
-    for (const auto& text : list) array.add(text);
-    return array;
-}
-
 /// "{1,-2,3}"
 Sketch sketch_from(std::string_view text) {
     Sketch sketch;
@@ -94,7 +88,7 @@ void DraftStore::save(platform::Tx& tx, const Owner& owner, const std::vector<Dr
             .add(draft.key)
             .add(draft.title)
             .add(draft.slug);
-        params.add(texts(draft.summary)).add(texts(draft.keywords)).add(draft.body).add(code(draft.language));
+        params.add(SqlArray::of(draft.summary)).add(SqlArray::of(draft.keywords)).add(draft.body).add(code(draft.language));
         params.add(draft.words).add(draft.reading_minutes);
         if (draft.duplicate) {
             params.add(draft.duplicate->id).add(decimal(draft.duplicate->similarity));

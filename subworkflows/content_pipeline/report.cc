@@ -16,20 +16,14 @@ namespace {
 /// Reasons that the message of a failure names.
 constexpr std::size_t kReasonsNamed = 3;
 
-void strings(JsonWriter& json, std::string_view key, const std::vector<std::string>& list) {
-    json.open(key, '[');
-    for (const auto& text : list) json.element(json_quoted(text));
-    json.close(']');
-}
-
 /// Three places, and 1 only for what is the same.
 double shown(double similarity) { return similarity < 1 ? std::min(std::round(similarity * 1000) / 1000, 0.999) : 1.0; }
 
 void write(JsonWriter& json, const Draft& draft) {
     json.open();
     json.field("key", draft.key).field("title", draft.title).field("slug", draft.slug);
-    strings(json, "summary", draft.summary);
-    strings(json, "keywords", draft.keywords);
+    json.texts("summary", draft.summary);
+    json.texts("keywords", draft.keywords);
     json.field("language", code(draft.language))
         .field("words", draft.words)
         .field("reading_minutes", draft.reading_minutes);

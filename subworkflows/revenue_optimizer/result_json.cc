@@ -23,12 +23,6 @@ std::optional<double> rounded(double number) {
 
 std::optional<double> rounded(const std::optional<double>& number) { return number ? rounded(*number) : std::nullopt; }
 
-void write_texts(JsonWriter& json, std::string_view name, const std::vector<std::string>& texts) {
-    json.open(name, '[');
-    for (const std::string& text : texts) json.element(platform::json_quoted(text));
-    json.close(']');
-}
-
 void write(JsonWriter& json, const ProductAdvice& advice) {
     const DemandFit& fit = advice.fit;
     const PriceAdvice& price = advice.price;
@@ -68,7 +62,7 @@ void write(JsonWriter& json, const ProductAdvice& advice) {
     if (price.uplift_percent)
         json.field("uplift_low_percent", rounded(price.uplift_low_percent))
             .field("uplift_high_percent", rounded(price.uplift_high_percent));
-    write_texts(json, "warnings", advice.warnings);
+    json.texts("warnings", advice.warnings);
     json.close();
 }
 
@@ -91,7 +85,7 @@ void write(JsonWriter& json, const ExperimentAdvice& advice) {
     json.close(']');
     if (verdict.stop) json.field("winner", verdict.variants[verdict.best].name);
     json.field("stop", verdict.stop);
-    write_texts(json, "warnings", advice.warnings);
+    json.texts("warnings", advice.warnings);
     json.close();
 }
 
@@ -106,7 +100,7 @@ std::string result_json(const Answers& answers) {
     json.open("experiments", '[');
     for (const auto& experiment : answers.experiments) write(json, experiment);
     json.close(']');
-    write_texts(json, "warnings", answers.warnings);
+    json.texts("warnings", answers.warnings);
     json.close();
     return std::move(json).text();
 }

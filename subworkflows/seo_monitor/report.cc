@@ -50,9 +50,7 @@ void write(JsonWriter& json, const PageReport& page) {
     json.close(']').field("title", page.title).field("description", page.description);
     json.field("canonical", page.canonical).field("words", page.words);
     write(json, page.links);
-    json.open("structured_data", '[');
-    for (const auto& type : page.structured_data) json.element(platform::json_quoted(type));
-    json.close(']').field("bytes", page.bytes).field("ttfb_ms", page.first_byte.count());
+    json.texts("structured_data", page.structured_data).field("bytes", page.bytes).field("ttfb_ms", page.first_byte.count());
     json.open("redirects", '[');
     for (const auto& hop : page.redirects)
         json.open().field("url", hop.url).field("status", hop.status).field("to", hop.to).close();

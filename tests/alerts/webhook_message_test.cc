@@ -138,22 +138,6 @@ TEST(AlertmanagerJson, WhatPrometheusSends) {
     EXPECT_LE((*resolved)[0].since, *(*resolved)[0].ends_at);
 }
 
-TEST(AlertmanagerJson, WhatIsReceivedAgainGoesOn) {
-    auto before = alert_of("x", "old");
-    before.since = kNow - hours{2};
-    before.ends_at = kNow + minutes{1};
-    before.acknowledged = Acknowledgement{"ann", kNow};
-    auto received = alert_of("x", "new");
-    received.ends_at = kNow + minutes{5};
-    const auto after = received_again(before, received, kNow);
-    EXPECT_EQ(after.since, before.since);
-    EXPECT_EQ(after.ends_at, received.ends_at);
-    EXPECT_EQ(after.summary, "new");
-    EXPECT_TRUE(after.acknowledged);
-    before.ends_at = kNow;
-    EXPECT_EQ(received_again(before, received, kNow), received) << "that one is over, this is another";
-}
-
 TEST(AlertmanagerJson, BadInputIsNamedByField) {
     struct Case {
         const char* body;

@@ -8,6 +8,7 @@
 
 #include "platform/process.h"
 #include "tests/support/hub.h"
+#include "tests/support/temporary_directory.h"
 
 namespace impresario::testing {
 namespace {
@@ -156,9 +157,8 @@ TEST(Alerts, WhatIsWrongIsToldOnceAndSoIsItsEndAcrossAKill) {
     EXPECT_THAT(slack.taken()[1]["text"].get<std::string>(), HasSubstr("esolved"));
     EXPECT_EQ(slack.taken().size(), 2U);
     EXPECT_EQ(t.events(), "alert.raised alert.resolved");
-    EXPECT_TRUE(eventually([&] {
-        return t.hub.database.value("select count(*) from notifications where state = 'delivered'") == "2";
-    }));
+    EXPECT_TRUE(eventually(
+        [&] { return t.hub.database.value("select count(*) from notifications where state = 'delivered'") == "2"; }));
     const auto told = t.hub.get("/v1/notifications")["notifications"];
     ASSERT_EQ(told.size(), 2U);
     EXPECT_EQ(told[0]["kind"], "resolved");
@@ -339,6 +339,33 @@ TEST(Alerts, ASubscriberThatIsSwitchedOffIsAnAlert) {
     EXPECT_TRUE(eventually([&] { return firing() == "0"; }));
 }
 
+TEST(Alerts, WhatIsReceivedAgainGoesOn) {
+    const HubFixture hub("[alerts]\nevery_seconds = 1\n");
+    const auto tell = [&](const std::string& summary, const std::string& starts, const Json& ends) {
+        Json alert{{"labels", {{"alertname", "x"}}}, {"annotations", {{"summary", summary}}}, {"startsAt", starts}};
+        if (!ends.is_null()) alert["endsAt"] = ends;
+        const auto reply = hub.api("POST", "/api/v2/alerts", Json::array({alert}));
+        EXPECT_EQ(reply.status, 200) << reply.body;
+    };
+    tell("old", "2026-01-01T10:00:00Z", nullptr);
+    const auto before = hub.get("/v1/alerts")["alerts"][0];
+    const std::string which = before["fingerprint"];
+    EXPECT_EQ(hub.api("POST", "/v1/alerts/" + which + "/acknowledge", Json::object()).status, 200);
+    tell("new", "2026-01-02T10:00:00Z", nullptr);
+    const auto after = hub.get("/v1/alerts")["alerts"][0];
+    EXPECT_EQ(after["since"], before["since"]);
+    EXPECT_GT(after["ends_at"], before["ends_at"]);
+    EXPECT_EQ(after["summary"], "new");
+    EXPECT_TRUE(after["acknowledged"].is_object());
+    tell("over", "2026-01-02T10:00:00Z", "2026-01-03T10:00:00Z");
+    EXPECT_TRUE(hub.get("/v1/alerts")["alerts"].empty());
+    tell("another", "2026-01-04T10:00:00Z", nullptr);
+    const auto another = hub.get("/v1/alerts")["alerts"][0];
+    EXPECT_EQ(another["since"], "2026-01-04T10:00:00.000000Z") << "that one is over, this is another";
+    EXPECT_TRUE(another["acknowledged"].is_null());
+    EXPECT_NE(another["stream_id"], before["stream_id"]);
+}
+
 TEST(Alerts, ARefusedFormIsSaidInPlainWordsOnceAndNeverCalledSent) {
     Slack slack;
     slack.answer_first({{400, "invalid_blocks"}, {400, "no_text"}});
@@ -392,15 +419,14 @@ TEST(Alerts, AWebhookIsSignedAndPagerDutyKnowsAnIncidentByItsKey) {
 
 TEST(Alerts, DebiansAlertmanagerTakesOursAndTellsUsItsOwn) {
     const int port = free_port();
-    const std::string directory = "/tmp/impresario-alertmanager-" + std::to_string(getpid());
+    const std::string directory = temporary_directory("alertmanager");
     platform::ProcessSettings settings;
     settings.command = {"/bin/sh", "-c",
-                        "mkdir -p " + directory +
-                            " && printf 'route: {receiver: nobody}\\nreceivers: [{name: nobody}]\\n' > " + directory +
+                        "printf 'route: {receiver: nobody}\\nreceivers: [{name: nobody}]\\n' > " + directory +
                             "/config.yml && exec prometheus-alertmanager --config.file=" + directory +
                             "/config.yml --storage.path=" + directory +
                             " --cluster.listen-address= --web.listen-address=127.0.0.1:" + std::to_string(port)};
-    settings.log_file = directory + ".log";
+    settings.log_file = directory + "/log";
     const platform::Process alertmanager(settings);
     const auto ready = [&] {
         try {

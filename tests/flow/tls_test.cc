@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "tests/support/certificate.h"
 #include "tests/support/hub.h"
 
 namespace impresario::testing {
@@ -16,26 +17,7 @@ class TlsPeer {
     explicit TlsPeer(const std::string& name) : port_(free_port()) {
         directory_ = fs::temp_directory_path() / ("impresario-tls-" + std::to_string(port_));
         fs::create_directories(directory_);
-        platform::ProcessSettings make;
-        make.command = {"openssl",
-                        "req",
-                        "-x509",
-                        "-newkey",
-                        "ec",
-                        "-pkeyopt",
-                        "ec_paramgen_curve:P-256",
-                        "-nodes",
-                        "-subj",
-                        "/CN=peer",
-                        "-days",
-                        "2",
-                        "-addext",
-                        "subjectAltName=" + name,
-                        "-keyout",
-                        directory_ + "/key.pem",
-                        "-out",
-                        directory_ + "/cert.pem"};
-        if (platform::run_command(std::move(make)).status != 0) throw std::runtime_error("openssl made no certificate");
+        make_certificate(directory_, name);
         platform::ProcessSettings settings;
         settings.command = {"node", "-e",
                             "const [d, p] = process.argv.slice(1), fs = require('fs');"

@@ -11,34 +11,11 @@
 #include "platform/crypto.h"
 #include "platform/process.h"
 #include "platform/smtp_client.h"
+#include "tests/support/certificate.h"
 #include "tests/support/hub.h"
 #include "tests/support/temporary_directory.h"
 
 namespace impresario::testing {
-
-/// A certificate that it signed itself, for `name` (subjectAltName), and its key.
-inline void make_certificate(const std::string& directory, const std::string& name) {
-    platform::ProcessSettings make;
-    make.command = {"openssl",
-                    "req",
-                    "-x509",
-                    "-newkey",
-                    "ec",
-                    "-pkeyopt",
-                    "ec_paramgen_curve:P-256",
-                    "-nodes",
-                    "-subj",
-                    "/CN=mail",
-                    "-days",
-                    "2",
-                    "-addext",
-                    "subjectAltName=" + name,
-                    "-keyout",
-                    directory + "/key.pem",
-                    "-out",
-                    directory + "/cert.pem"};
-    if (platform::run_command(std::move(make)).status != 0) throw std::runtime_error("openssl made no certificate");
-}
 
 class Mailbox {
   public:
