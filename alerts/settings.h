@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "alerts/email_message.h"
+#include "alerts/email.h"
 #include "alerts/inhibition.h"
 #include "alerts/message.h"
 #include "alerts/pagerduty_message.h"
