@@ -108,6 +108,9 @@ void Api::add_routes() {
     route("GET", "/v1/receivers", Role::viewer, &Api::list_receivers);
     route("POST", "/v1/receivers/{name}/test", Role::operator_, &Api::test_receiver);
     route("GET", "/v1/notifications", Role::viewer, &Api::list_notifications);
+    route("GET", "/v1/reports", Role::viewer, &Api::list_reports);
+    route("GET", "/v1/reports/{kind}", Role::viewer, &Api::get_report);
+    route("POST", "/v1/reports/{kind}/send", Role::operator_, &Api::send_report);
     route("GET", "/v1/silences", Role::viewer, &Api::list_silences);
     route("POST", "/v1/silences", Role::operator_, &Api::create_silence);
     route("DELETE", "/v1/silences/{silence_id}", Role::operator_, &Api::end_silence);
@@ -138,6 +141,7 @@ void Api::add_routes() {
     route("POST", "/v1/schedules/{name}/backfill", Role::operator_, &Api::backfill_schedule);
 
     route("GET", "/v1/queue", Role::viewer, &Api::queue);
+    route("GET", "/v1/health", Role::viewer, &Api::health);
     route("GET", "/v1/state", Role::viewer, &Api::state);
     route("GET", "/v1/nodes", Role::viewer, &Api::nodes);
     route("GET", "/v1/stalled", Role::viewer, &Api::stalled);

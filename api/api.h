@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <variant>
 
 #include "api/auth.h"
 #include "api/event_stream.h"
@@ -12,6 +13,8 @@
 #include "orchestrator/hub.h"
 #include "orchestrator/output_store.h"
 #include "orchestrator/alert_runner.h"
+#include "orchestrator/report_maker.h"
+#include "orchestrator/report_runner.h"
 #include "orchestrator/retention.h"
 #include "orchestrator/schedule_runner.h"
 #include "platform/http_server.h"
@@ -54,6 +57,7 @@ class Api {
     /// Must outlive this.
     void set_retention(orchestrator::Retention& retention) { retention_ = &retention; }
     void set_alerts(orchestrator::AlertRunner& alerts) { alerts_ = &alerts; }
+    void set_reports(orchestrator::ReportRunner& reports) { reports_ = &reports; }
     const Router& router() const { return router_; }
     /// What a request for one execution makes; for schedules, which make theirs by themselves.
     orchestrator::MadeExecution make_execution(const std::string& organization_id, const std::string& request);
@@ -71,6 +75,7 @@ class Api {
     // routes_health.cc
     Task<Response> livez(Call call);
     Task<Response> readyz(Call call);
+    Task<Response> health(Call call);
     Task<Response> metrics(Call call);
     Task<Response> openapi(Call call);
     // routes_executions.cc
@@ -133,6 +138,13 @@ class Api {
     Task<Response> test_receiver(Call call);
     Task<Response> list_notifications(Call call);
     Task<Response> set_acknowledged(Call call, bool acknowledged);
+
+    // routes_reports.cc
+    Task<Response> list_reports(Call call);
+    Task<Response> get_report(Call call);
+    Task<Response> send_report(Call call);
+    std::variant<orchestrator::ReportAsked, Response> asked_report(Call& call) const;
+    Task<std::optional<reports::StoredReport>> report_about(orchestrator::ReportAsked asked);
 
     // routes_silences.cc
     Task<Response> list_silences(Call call);
@@ -249,6 +261,7 @@ class Api {
     bool fsck_under_way_ = false;
     orchestrator::Retention* retention_ = nullptr;
     orchestrator::AlertRunner* alerts_ = nullptr;
+    orchestrator::ReportRunner* reports_ = nullptr;
     bool previewing_retention_ = false;
     std::string not_ready_;
 };

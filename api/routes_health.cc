@@ -1,10 +1,14 @@
 #include "api/api.h"
 #include "api/openapi.h"
 #include "api/problem.h"
+#include "orchestrator/health_look.h"
+#include "platform/json_writer.h"
+#include "platform/own_process.h"
 
 namespace impresario::api {
 
 using platform::HttpResponse;
+using platform::JsonWriter;
 using platform::Task;
 
 namespace {
@@ -30,6 +34,33 @@ Task<HttpResponse> Api::readyz(Call) {
     });
     co_await std::move(asking);
     co_return plain(200, "ok\n");
+}
+
+/// How the hub is for the caller's organization, whoever leads: 200 with what is wrong, also without a database.
+Task<HttpResponse> Api::health(Call call) {
+    auto looking =
+        orchestrator::look_at_health(node_, call.caller.organization_id, hub_.settings().quiet, hub_.settings().health);
+    const auto [view, health] = co_await std::move(looking);
+    JsonWriter json;
+    json.open();
+    json.field("status", health.healthy() ? "healthy" : "degraded")
+        .texts("degraded_because", health.because())
+        .field("at", node_.clock().now());
+    json.open("checks", '[');
+    for (const auto& check : health.checks) {
+        json.open();
+        json.field("name", check.name).field("healthy", check.healthy).field_or_null("because", check.because);
+        json.close();
+    }
+    json.close(']');
+    json.open("metrics", '{');
+    json.field("active_executions", view.active)
+        .field("queue_depth", view.waiting)
+        .field("uptime_seconds", platform::uptime_seconds(node_.clock().now()));
+    json.close();
+    json.field("node", node_.id().text());
+    json.close();
+    co_return json_response(200, std::move(json).text());
 }
 
 Task<HttpResponse> Api::metrics(Call call) {

@@ -50,12 +50,14 @@ void add_locks(Commands commands);
 void add_timers(Commands commands);
 void add_alerts(Commands commands);
 void add_silences(Commands commands);
+void add_report(Commands commands);
 void add_fsck(Commands commands);
 void add_tail(Commands commands);
 void add_schedules(Commands commands);
 void add_subscribers(Commands commands);
 void add_retention(Commands commands);
 void add_stalled(Commands commands);
+void add_health(Commands commands);
 void add_metrics(Commands commands);
 void add_watch(Commands commands);
 

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include "platform/crypto.h"
 #include "platform/json_text.h"
 #include "platform/url.h"
+#include "platform/zone.h"
 #include "subworkflows/workflow_type_json.h"
 
 namespace impresario::cli {
@@ -190,6 +192,44 @@ void read_alerts(Reader& read, const toml::table& root, alerts::Settings& into) 
     }
 }
 
+/// Without `receivers`: the first Slack and the first e-mail.
+void read_reports(Reader& read, const alerts::Settings& alerts, reports::Settings& into) {
+    using alerts::ReceiverKind;
+    read.flag("reports", "enabled", into.enabled);
+    read.text("reports", "zone", into.zone);
+    if (!platform::known_zone(into.zone)) read.wrong("reports.zone", "must be a time zone such as Europe/Berlin");
+    read.number("reports", "daily_hour", into.daily_hour, 0, 23);
+    read.number("reports", "weekly_hour", into.weekly_hour, 0, 23);
+    read.number("reports", "weekly_weekday", into.weekly_weekday, 1, 7);
+    const auto find = [&](auto wanted) {
+        for (const auto& each : alerts.receivers)
+            if (wanted(each)) return &each;
+        return static_cast<const alerts::Receiver*>(nullptr);
+    };
+    const auto* node = read.find("reports", "receivers");
+    if (!node) {
+        for (const auto kind : {ReceiverKind::slack, ReceiverKind::email})
+            if (const auto* first = find([&](const auto& each) { return each.kind == kind; }))
+                into.receivers.push_back(first->name);
+        return;
+    }
+    const auto* list = node->as_array();
+    if (!list) return read.wrong("reports.receivers", "must be an array of names of [[alerts.receivers]]");
+    for (const auto& each : *list) {
+        const auto name = each.value<std::string>().value_or("");
+        const auto* receiver = find([&](const auto& other) { return other.name == name; });
+        const bool takes =
+            receiver && (receiver->kind == ReceiverKind::slack || receiver->kind == ReceiverKind::email ||
+                         receiver->kind == ReceiverKind::webhook);
+        if (!takes) {
+            read.wrong("reports.receivers",
+                       "\"" + name + "\" must be one of [[alerts.receivers]] of type slack, email or webhook");
+        } else if (std::find(into.receivers.begin(), into.receivers.end(), name) == into.receivers.end()) {
+            into.receivers.push_back(name);
+        }
+    }
+}
+
 std::string host_name() {
     char name[256] = {};
     gethostname(name, sizeof name - 1);
@@ -305,6 +345,7 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
     }
     read.duration("retention", "every_seconds", config.retention.every, 1, 86400);
     read_alerts(read, root, config.alerts);
+    read_reports(read, config.alerts, config.reports);
     read.text("tracing", "url", config.tracing.url, "IMPRESARIO_TRACING_URL");
     if (!config.tracing.url.empty())
         if (const auto parsed = platform::parse_url(config.tracing.url); !parsed)
@@ -315,6 +356,7 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
     read.number("tracing", "sample_percent", config.tracing.sample_percent, 0, 100);
     read.text("tracing", "service_name", config.tracing.service_name);
     read.number("metrics", "series", config.most_series, 10, 1000000);
+    read.number("health", "queue_depth", config.hub.health.queue_depth, 1, 1000000000);
     read.duration("stalled", "quiet_seconds", config.hub.quiet, 10, 30 * 86400);
     config.node.public_url = "http://" + config.http.address + ":" + std::to_string(config.http.port);
     read.text("http", "public_url", config.node.public_url, "IMPRESARIO_PUBLIC_URL");
@@ -391,6 +433,7 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
     limit_ms("write_ms", pressure.write);
     limit_ms("replication_lag_ms", pressure.replication_lag);
     read.number("pressure", "lock_waits", pressure.lock_waits, 1, 1000);
+    config.hub.health.pressure = pressure;
     read.duration("pressure", "look_ms", config.hub.health_every, 100, 60000);
     for (const auto& [name, into] :
          {std::pair{"soft_limit", &config.hub.queue.soft}, {"hard_limit", &config.hub.queue.hard}}) {

@@ -16,6 +16,7 @@
 #include "platform/http_server.h"
 #include "platform/log.h"
 #include "platform/metrics.h"
+#include "reports/period.h"
 #include "subworkflows/workflow_type.h"
 
 namespace impresario::cli {
@@ -30,6 +31,7 @@ struct Config {
     orchestrator::HubSettings hub;
     orchestrator::OutboxSettings outbox;
     alerts::Settings alerts;
+    reports::Settings reports;
     orchestrator::RetentionSettings retention;
     orchestrator::TracingSettings tracing;
     api::ApiSettings api;

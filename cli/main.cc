@@ -29,11 +29,13 @@ int main(int argc, char** argv) {
     add_alerts(commands);
     add_watch(commands);
     add_silences(commands);
+    add_report(commands);
     add_fsck(commands);
     add_tail(commands);
     add_schedules(commands);
     add_subscribers(commands);
     add_retention(commands);
+    add_health(commands);
     add_stalled(commands);
     add_metrics(commands);
     add_bench(commands);

@@ -7,9 +7,13 @@
 
 #include "cli/command.h"
 #include "migrations/migrations.h"
+#include "orchestrator/alert_readings.h"
 #include "orchestrator/alert_runner.h"
 #include "orchestrator/event_partitions.h"
+#include "orchestrator/health_runner.h"
+#include "orchestrator/hour_sampler.h"
 #include "orchestrator/outbox.h"
+#include "orchestrator/report_runner.h"
 #include "orchestrator/retention.h"
 #include "orchestrator/schedule_runner.h"
 #include "orchestrator/timer_runner.h"
@@ -115,7 +119,10 @@ class HubProcess {
           receivers_(io_.get_executor(), receivers_client(config_)),
           smtp_(operators_client(config_).egress),
           sender_(receivers_, smtp_, clock_, config_.alerts),
-          alerts_(node_, hub_, sender_, config_.alerts, config_.node.public_url, [this] { return outbox_.backlogs(); }),
+          hours_(node_, hub_),
+          alerts_(node_, hub_, sender_, config_.alerts, config_.node.public_url, [this] { return other_readings(); }),
+          reports_(node_, hub_, sender_, config_.reports),
+          health_(node_, hub_),
           retention_(node_, hub_, config_.retention),
           event_partitions_(node_, hub_, event_partitions(config_)),
           server_(
@@ -127,6 +134,7 @@ class HubProcess {
     int run() {
         api_.set_retention(retention_);
         api_.set_alerts(alerts_);
+        api_.set_reports(reports_);
         probe_.show_version(kVersion);
         api_.set_not_ready("the database has not been reached yet");
         try {
@@ -299,6 +307,9 @@ class HubProcess {
         if (node_.tracer())
             asio::co_spawn(io_, tracer_.run(), [this](const std::exception_ptr& failure) { ended(failure, "tracer"); });
         asio::co_spawn(io_, outbox_.run(), [this](const std::exception_ptr& failure) { ended(failure, "outbox"); });
+        asio::co_spawn(io_, hours_.run(), [this](const std::exception_ptr& failure) { ended(failure, "hours"); });
+        asio::co_spawn(io_, reports_.run(), [this](const std::exception_ptr& failure) { ended(failure, "reports"); });
+        asio::co_spawn(io_, health_.run(), [this](const std::exception_ptr& failure) { ended(failure, "health"); });
         asio::co_spawn(io_, retention_.run(),
                        [this](const std::exception_ptr& failure) { ended(failure, "retention"); });
         asio::co_spawn(io_, event_partitions_.run(),
@@ -306,6 +317,13 @@ class HubProcess {
         asio::co_spawn(io_, outbox_.run_tail(),
                        [this](const std::exception_ptr& failure) { ended(failure, "outbox's tail"); });
         asio::co_spawn(io_, hub_.run(), [this](const std::exception_ptr& failure) { ended(failure, "hub"); });
+    }
+
+    alerts::Readings other_readings() {
+        alerts::Readings readings;
+        readings["outbox_lag_seconds"] = orchestrator::read_backlogs(outbox_.backlogs());
+        if (hours_.readings()) readings["anomaly_deviations"] = *hours_.readings();
+        return readings;
     }
 
     Task<void> watch_signals() {
@@ -330,6 +348,9 @@ class HubProcess {
         schedules_.stop();
         timers_.stop();
         co_await alerts_.drain(kAlertDrain);
+        health_.stop();
+        hours_.stop();
+        reports_.stop();
         retention_.stop();
         event_partitions_.stop();
         co_await outbox_.stop(kOutboxDrain);
@@ -369,7 +390,10 @@ class HubProcess {
     platform::HttpClient receivers_;
     platform::SmtpClient smtp_;
     orchestrator::AlertSender sender_;
+    orchestrator::HourSampler hours_;
     orchestrator::AlertRunner alerts_;
+    orchestrator::ReportRunner reports_;
+    orchestrator::HealthRunner health_;
     orchestrator::Retention retention_;
     orchestrator::EventPartitions event_partitions_;
     platform::HttpServer server_;

@@ -13,12 +13,15 @@ void MetricStore::record(Tx& tx, const std::vector<Measurement>& measurements) c
     SqlArray types;
     SqlArray values;
     SqlArray metadata;
+    SqlArray times;
     for (const auto& each : measurements) {
         types.add(each.type);
         values.add(std::to_string(each.value));
         metadata.add(each.metadata);
+        times.add(each.at);
     }
-    tx.send(sql::record_metrics, Params().add(std::move(types)).add(std::move(values)).add(std::move(metadata)));
+    tx.send(sql::record_metrics,
+            Params().add(std::move(types)).add(std::move(values)).add(std::move(metadata)).add(std::move(times)));
 }
 
 void MetricStore::forget(Tx& tx) const { tx.send(sql::forget_metrics); }

@@ -50,12 +50,12 @@ alerts::Condition condition_of(const alerts::AlertRow& row) {
 }
 
 AlertRunner::AlertRunner(Node& node, Hub& hub, AlertSender& sender, const alerts::Settings& settings,
-                         std::string hub_url, std::function<std::vector<Probe::Backlog>()> backlogs)
+                         std::string hub_url, std::function<Readings()> others)
     : LeaderLoop(node, hub, "alerts have to wait"),
       sender_(sender),
       settings_(settings),
       hub_url_(std::move(hub_url)),
-      backlogs_(std::move(backlogs)),
+      others_(std::move(others)),
       database_(node.executor(), 1),
       sending_(node.executor(), kMostSending) {
     for (const auto& receiver : settings_.receivers)
@@ -111,7 +111,7 @@ Task<Readings> AlertRunner::read() {
     const auto now = node_.clock().now();
     Readings readings;
     if (const auto* board = hub_.board()) readings = read_board(*board, leads_since_, now);
-    readings["outbox_lag_seconds"] = read_backlogs(backlogs_());
+    readings.merge(others_());
     std::set<std::string_view> wanted;
     for (const auto& rule : settings_.rules)
         if (rule.enabled) wanted.insert(rule.reading);

@@ -17,9 +17,9 @@ namespace impresario::orchestrator {
 /// One per process. Network thread only.
 class AlertRunner final : public LeaderLoop {
   public:
-    /// What is given outlives it. `backlogs`: of the subscribers, as this node knows them.
+    /// What is given outlives it. `others`: what is read elsewhere, as this node knows it.
     AlertRunner(Node& node, Hub& hub, AlertSender& sender, const alerts::Settings& settings, std::string hub_url,
-                std::function<std::vector<Probe::Backlog>()> backlogs);
+                std::function<alerts::Readings()> others);
 
     const alerts::Settings& settings() const { return settings_; }
     /// Somebody has silenced, acknowledged or told something: what follows from it is not put off.
@@ -62,7 +62,7 @@ class AlertRunner final : public LeaderLoop {
     AlertSender& sender_;
     const alerts::Settings& settings_;
     std::string hub_url_;
-    std::function<std::vector<Probe::Backlog>()> backlogs_;
+    std::function<alerts::Readings()> others_;
     /// What is read of how far everybody has been told, and written, is of one at a time.
     platform::Semaphore database_;
     /// Messages that leave at once.

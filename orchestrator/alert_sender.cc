@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "alerts/alertmanager_message.h"
+#include "alerts/email_message.h"
 #include "alerts/pagerduty_message.h"
 #include "alerts/slack_message.h"
 #include "alerts/webhook_message.h"
@@ -88,6 +89,14 @@ const Receiver* AlertSender::find(const std::string& name) const {
     return nullptr;
 }
 
+AlertSender::Request AlertSender::signed_request(const Receiver& receiver, const std::string& id,
+                                                 std::string body) const {
+    Request request{receiver.url.reveal(), platform::signed_headers(receiver.secrets, id, clock_.now(), body), {}};
+    request.headers.emplace_back("content-type", "application/json");
+    request.body = std::move(body);
+    return request;
+}
+
 AlertSender::Request AlertSender::request_of(const Receiver& receiver, const Message& message) const {
     Request request{receiver.url.reveal(), {}, {}};
     switch (receiver.kind) {
@@ -105,10 +114,7 @@ AlertSender::Request AlertSender::request_of(const Receiver& receiver, const Mes
             break;
         case ReceiverKind::webhook:
         case ReceiverKind::email:
-            request.body = alerts::webhook_message(message);
-            request.headers =
-                platform::signed_headers(receiver.secrets, message.notification.id, clock_.now(), request.body);
-            break;
+            return signed_request(receiver, message.notification.id, alerts::webhook_message(message));
     }
     request.headers.emplace_back("content-type", "application/json");
     return request;
@@ -126,7 +132,20 @@ Task<AlertSender::Answer> AlertSender::post(const Receiver& receiver, Request re
     co_return answer;
 }
 
-Task<DeliveryResult> AlertSender::mail(const Receiver& receiver, Message message) {
+Task<DeliveryResult> AlertSender::post(const Receiver& receiver, std::string id, std::string body,
+                                       std::chrono::steady_clock::time_point not_after) {
+    Request request{receiver.url.reveal(), {{"content-type", "application/json"}}, {}};
+    if (receiver.kind == ReceiverKind::webhook) {
+        request = signed_request(receiver, id, std::move(body));
+    } else {
+        request.body = std::move(body);
+    }
+    auto posting = post(receiver, std::move(request), not_after);
+    const auto answer = co_await std::move(posting);
+    co_return answer.result;
+}
+
+Task<DeliveryResult> AlertSender::mail(const Receiver& receiver, std::string mail) {
     platform::SmtpSettings server;
     server.url = receiver.url.reveal();
     server.username = receiver.username;
@@ -134,8 +153,7 @@ Task<DeliveryResult> AlertSender::mail(const Receiver& receiver, Message message
     server.allow_plaintext = receiver.allow_plaintext;
     server.extra_trust = receiver.extra_trust;
     server.timeout = kMailDeadline;
-    auto sending = smtp_.send(std::move(server), receiver.envelope.from, receiver.envelope.to,
-                              alerts::email_message(message, receiver.envelope));
+    auto sending = smtp_.send(std::move(server), receiver.envelope.from, receiver.envelope.to, std::move(mail));
     const auto outcome = co_await std::move(sending);
     DeliveryResult result;
     if (const auto* failed = std::get_if<platform::SmtpFailed>(&outcome)) result = {Kind::failed, {}, failed->why};
@@ -153,7 +171,7 @@ Task<DeliveryResult> AlertSender::send(Message message, std::chrono::steady_cloc
         co_return DeliveryResult{Kind::failed, {}, "there is no such receiver in the configuration any more"};
     message.templates = receiver->templates;
     if (receiver->kind == ReceiverKind::email) {
-        auto mailing = mail(*receiver, std::move(message));
+        auto mailing = mail(*receiver, alerts::email_message(message, receiver->envelope));
         co_return co_await std::move(mailing);
     }
     auto posting = post(*receiver, request_of(*receiver, message), not_after);

@@ -1,5 +1,5 @@
 #pragma once
-// How messages about alerts leave: one POST, or one mail, and what became of it.
+// How messages leave for the receivers of alerts and reports: one POST, or one mail, and what became of it.
 
 #include <string>
 
@@ -23,6 +23,11 @@ class AlertSender {
     /// Never throws for what a network or a receiver does. Answers within 25 s; nothing leaves after `not_after`.
     platform::Task<alerts::DeliveryResult> send(alerts::Message message,
                                                 std::chrono::steady_clock::time_point not_after);
+    /// The body as it is, signed where it is a webhook's: to one of kind slack or webhook. `id`: of the message.
+    platform::Task<alerts::DeliveryResult> post(const alerts::Receiver& receiver, std::string id, std::string body,
+                                                std::chrono::steady_clock::time_point not_after);
+    /// To one of kind email; `mail` as alerts::email_of makes it.
+    platform::Task<alerts::DeliveryResult> mail(const alerts::Receiver& receiver, std::string mail);
     /// nullptr: there is none of that name.
     const alerts::Receiver* find(const std::string& name) const;
 
@@ -32,6 +37,7 @@ class AlertSender {
         platform::Headers headers;
         std::string body;
     };
+    Request signed_request(const alerts::Receiver& receiver, const std::string& id, std::string body) const;
     Request request_of(const alerts::Receiver& receiver, const alerts::Message& message) const;
     struct Answer {
         /// 0: there is none.
@@ -40,7 +46,6 @@ class AlertSender {
     };
     platform::Task<Answer> post(const alerts::Receiver& receiver, Request request,
                                 std::chrono::steady_clock::time_point not_after);
-    platform::Task<alerts::DeliveryResult> mail(const alerts::Receiver& receiver, alerts::Message message);
 
     platform::HttpClient& client_;
     platform::SmtpClient& smtp_;

@@ -8,11 +8,12 @@
 
 #include "domain/lane.h"
 #include "domain/money.h"
+#include "orchestrator/health.h"
 #include "platform/sql.h"
 
 namespace impresario::orchestrator {
 
-struct Health {
+struct HealthCounts {
     /// By what they are: delivering, draining, lost.
     std::map<std::string, std::int64_t> nodes;
     /// That nobody has decided about.
@@ -24,7 +25,10 @@ struct Health {
 /// Borrows a transaction. Stateless; any thread.
 class HealthStore {
   public:
-    Health look(platform::Tx& tx) const;
+    HealthCounts count(platform::Tx& tx) const;
+    /// What the checks look at, but for how the database is; "": of all organizations. `quiet`: who has not been heard
+    /// of for so long has stalled.
+    HealthView view(platform::Tx& tx, const std::string& organization_id, std::chrono::seconds quiet) const;
     /// By how much balances and the sums of their entries differ, over all budgets: 0. Reads the whole ledger.
     domain::MicroUsd ledger_difference(platform::Tx& tx) const;
 };

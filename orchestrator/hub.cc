@@ -159,7 +159,7 @@ Task<void> Hub::stop() {
     wake();
     renewal_.signal();
     health_pause_.signal();
-    while (running_ || recording_ || recording_weather_ || lifting_ || looking_for_stalled_) co_await platform::pause_for(milliseconds{5});
+    while (running_ || recording_ || recording_weather_ || lifting_) co_await platform::pause_for(milliseconds{5});
     if (!lead_) co_return;
     const auto epoch = *lead_;
     try {

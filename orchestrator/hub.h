@@ -11,6 +11,7 @@
 #include "orchestrator/board.h"
 #include "orchestrator/decide.h"
 #include "orchestrator/gate_history.h"
+#include "orchestrator/health.h"
 #include "orchestrator/node.h"
 #include "orchestrator/presence.h"
 #include "orchestrator/state_machine.h"
@@ -45,6 +46,8 @@ struct HubSettings {
     std::optional<domain::Duration> queue_ttl;
     /// What counts as pressure, and how often that is looked at.
     resource_manager::PressureLimits pressure;
+    /// From where on the hub is degraded; `pressure` as above.
+    HealthMarks health;
     std::chrono::milliseconds health_every{1000};
     /// Who is active and has not been heard of for so long is looked into.
     std::chrono::seconds quiet{600};
@@ -144,8 +147,6 @@ class Hub {
     platform::Task<std::size_t> sweep(domain::TimePoint now);
     platform::Task<void> watch_health();
     void read_memory();
-    platform::Task<void> look_for_stalled();
-    platform::Task<void> check_ledger();
     void tell_health(const char* of, const resource_manager::Throttle& throttle,
                      const resource_manager::Pressure& reading);
     void lift_pauses(domain::TimePoint now);
@@ -181,7 +182,6 @@ class Hub {
     /// More than half a lease has passed since the lead was last renewed.
     bool lost_contact() const { return std::chrono::steady_clock::now() - renewed_at_ > node_.settings().lease / 2.0; }
     void record_metrics(domain::TimePoint now);
-    journal::Measurement health(domain::TimePoint now) const;
     platform::Task<void> write_metrics(std::vector<journal::Measurement> measurements);
     bool put_off_faulty(const domain::ExecutionId& id, const std::exception_ptr& failure, domain::TimePoint now);
     std::chrono::steady_clock::duration idle_for(domain::TimePoint now) const;
@@ -266,9 +266,6 @@ class Hub {
     QueueLengths queue_lengths_;
     std::chrono::steady_clock::time_point lengths_shown_at_{};
     /// How all stand by the fairness policy, as it was written down last.
-    std::chrono::steady_clock::time_point stalled_looked_at_{};
-    std::chrono::steady_clock::time_point ledger_check_at_{};
-    bool looking_for_stalled_ = false;
     std::map<domain::Lane, LaneTimes> lane_times_shown_;
     std::chrono::steady_clock::time_point lane_times_shown_at_{};
     std::string standings_shown_;

@@ -1,9 +1,7 @@
 // Of the hub: it starts less at once while the database or its own memory is short; and pauses that end by themselves.
 #include "orchestrator/hub.h"
 
-#include "orchestrator/health_store.h"
 #include "orchestrator/lane_events.h"
-#include "orchestrator/stalled_store.h"
 #include "platform/json_writer.h"
 #include "platform/log.h"
 #include "platform/memory.h"
@@ -18,13 +16,6 @@ using std::chrono::steady_clock;
 namespace asio = platform::asio;
 namespace log = platform::log;
 
-namespace {
-constexpr auto kStalledEvery = std::chrono::minutes{1};
-constexpr int kMostStalled = 1000;
-/// A look at the whole ledger is followed by a rest of so many times as long.
-constexpr int kLedgerRest = 100;
-}
-
 int Hub::batch_limit() const {
     return std::max(1,
                     std::min(lead_ ? database_throttle_.batch() : settings_.max_batch_size, memory_throttle_.batch()));
@@ -37,9 +28,6 @@ Task<void> Hub::watch_health() {
         if (stopping_) break;
         if (settings_.pressure.memory_mb > 0) read_memory();
         if (!lead_) continue;
-        // Beside it: it may take long just when the pressure has to be known.
-        if (!std::exchange(looking_for_stalled_, true))
-            asio::co_spawn(node_.executor(), look_for_stalled(), asio::detached);
         const auto began = steady_clock::now();
         resource_manager::DatabaseReading reading;
         try {
@@ -64,51 +52,6 @@ Task<void> Hub::watch_health() {
         if (was_whole || database_throttle_.whole() || database_throttle_.closed() != was_closed)
             tell_health("database", database_throttle_, now);
     }
-}
-
-/// Once a minute, for the metrics.
-Task<void> Hub::look_for_stalled() {
-    struct Looking {
-        bool& flag;
-        ~Looking() { flag = false; }
-    } const until_then{looking_for_stalled_};
-    const auto now = steady_clock::now();
-    if (now - stalled_looked_at_ < kStalledEvery) co_return;
-    stalled_looked_at_ = now;
-    try {
-        auto looking = node_.database().read(
-            [quiet = settings_.quiet](Tx& tx) { return StalledStore().find(tx, {}, quiet, kMostStalled); });
-        const auto found = co_await std::move(looking);
-        std::map<std::string_view, std::int64_t> causes;
-        for (const auto& each : found.executions) ++causes[name(each.stall.cause)];
-        auto counting = node_.database().read([](Tx& tx) { return HealthStore().look(tx); });
-        const auto health = co_await std::move(counting);
-        if (!lead_) co_return;
-        node_.probe().show_stalled(causes);
-        node_.probe().show_health(health);
-    } catch (const std::exception& e) {
-        log::debug("what has stalled could not be read", {{"error", e.what()}});
-    }
-    auto checking = check_ledger();
-    co_await std::move(checking);
-}
-
-/// Where it takes longer than a statement may, fsck has to do it.
-Task<void> Hub::check_ledger() {
-    const auto began = steady_clock::now();
-    if (began < ledger_check_at_) co_return;
-    std::optional<domain::MicroUsd> difference;
-    try {
-        auto summing = node_.database().read([](Tx& tx) { return HealthStore().ledger_difference(tx); });
-        difference = co_await std::move(summing);
-        if (difference->value != 0)
-            log::error("balances differ from the sums of their entries",
-                       {{"usd", domain::decimal(*difference)}, {"next", "impresario fsck"}});
-    } catch (const std::exception& e) {
-        log::debug("the ledger could not be summed", {{"error", e.what()}});
-    }
-    ledger_check_at_ = steady_clock::now() + (steady_clock::now() - began) * kLedgerRest;
-    if (lead_) node_.probe().show_ledger(difference, node_.clock().now());
 }
 
 void Hub::read_memory() {

@@ -8,7 +8,6 @@
 #include "platform/gate_json.h"
 #include "platform/json_writer.h"
 #include "platform/log.h"
-#include "platform/own_process.h"
 
 namespace impresario::orchestrator {
 
@@ -222,24 +221,7 @@ void Hub::record_metrics(TimePoint now) {
         add("budget_forecast_usd", resource_manager::forecast(each, now).at_end);
     }
     measurements.push_back({"database_connections_busy", static_cast<double>(node_.database().busy()), "{}"});
-    measurements.push_back(health(now));
     asio::co_spawn(node_.executor(), write_metrics(std::move(measurements)), asio::detached);
-}
-
-/// 1: nothing is held back for want of database or memory.
-journal::Measurement Hub::health(TimePoint now) const {
-    const bool well = database_throttle_.whole() && memory_throttle_.whole();
-    platform::JsonWriter about;
-    about.open();
-    about.field("node", node_.id().text())
-        .field("state", name(machine_.state()))
-        .field("waiting", static_cast<std::int64_t>(board_->waiting()))
-        .field("running", static_cast<std::int64_t>(board_->live()))
-        .field("batch_limit", batch_limit())
-        .field("uptime_seconds", static_cast<std::int64_t>(now.time_since_epoch() / std::chrono::seconds{1} -
-                                                           platform::own_process().started));
-    about.close();
-    return {"health", well ? 1.0 : 0.0, std::move(about).text()};
 }
 
 Task<void> Hub::write_metrics(std::vector<journal::Measurement> measurements) {

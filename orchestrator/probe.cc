@@ -176,6 +176,7 @@ void Probe::forget_what_leads() {
     for (auto* gauge : {&chapters_->node.database_wait, &chapters_->node.lock_waits, &chapters_->node.replication_lag})
         gauge->drop_unset();
     show_stalled({});
+    show_counts({});
     show_health({});
     show_ledger(std::nullopt, {});
 }
@@ -213,12 +214,17 @@ void Probe::show_stalled(const std::map<std::string_view, std::int64_t>& causes)
 }
 
 void Probe::show_health(const Health& health) {
-    for (const auto& [state, count] : health.nodes) chapters_->scheduler.nodes.set({state}, static_cast<double>(count));
+    for (const auto& check : health.checks) chapters_->scheduler.healthy.set({check.name}, check.healthy ? 1 : 0);
+    chapters_->scheduler.healthy.drop_unset();
+}
+
+void Probe::show_counts(const HealthCounts& counts) {
+    for (const auto& [state, count] : counts.nodes) chapters_->scheduler.nodes.set({state}, static_cast<double>(count));
     chapters_->scheduler.nodes.drop_unset();
-    for (const auto& [lane, count] : health.dead_letters)
+    for (const auto& [lane, count] : counts.dead_letters)
         chapters_->executions.dead_letters.set({lane.organization_id, lane.workflow_type}, static_cast<double>(count));
     chapters_->executions.dead_letters.drop_unset();
-    if (health.locks) chapters_->schedules.locks.set({}, static_cast<double>(*health.locks));
+    if (counts.locks) chapters_->schedules.locks.set({}, static_cast<double>(*counts.locks));
     chapters_->schedules.locks.drop_unset();
 }
 

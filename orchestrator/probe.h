@@ -75,6 +75,8 @@ class Probe {
     void show_outbox(const std::vector<Backlog>& backlogs);
     /// How many are active and have not been heard of for a while, by what has most likely happened.
     void show_stalled(const std::map<std::string_view, std::int64_t>& causes);
+    void show_counts(const HealthCounts& counts);
+    /// By check: 1 healthy; of the node that leads.
     void show_health(const Health& health);
     /// nullopt: this node does not know, because it does not lead or it took too long.
     void show_ledger(std::optional<domain::MicroUsd> difference, domain::TimePoint now);

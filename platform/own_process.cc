@@ -51,4 +51,8 @@ OwnProcess own_process() {
     return own;
 }
 
+std::int64_t uptime_seconds(domain::TimePoint now) {
+    return now.time_since_epoch() / std::chrono::seconds{1} - static_cast<std::int64_t>(own_process().started);
+}
+
 }

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "domain/time.h"
+
 namespace impresario::platform {
 
 struct OwnProcess {
@@ -18,5 +20,7 @@ struct OwnProcess {
 
 /// As /proc says now; what it does not say is 0.
 OwnProcess own_process();
+/// Whole seconds since this process began.
+std::int64_t uptime_seconds(domain::TimePoint now);
 
 }

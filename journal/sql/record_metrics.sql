@@ -1,2 +1,3 @@
-insert into orchestrator_metrics (metric_type, metric_value, metadata)
-select * from unnest($1::text[], $2::numeric[], $3::jsonb[])
+insert into orchestrator_metrics (metric_type, metric_value, metadata, timestamp)
+select type, value, about, coalesce(at, now())
+from unnest($1::text[], $2::numeric[], $3::jsonb[], $4::timestamptz[]) as line (type, value, about, at)

@@ -45,6 +45,10 @@ struct Scheduler {
                     {"impresario_illegal_moves_total",
                      {},
                      "Moves that the tables of states refused, by this node. Should stay 0."}};
+    Gauge healthy{m,
+                  {"impresario_healthy",
+                   {{"check"}},
+                   "1 for each check of health that finds nothing, 0 where it does; looked at once a minute."}};
     Counter removed{m,
                     {"impresario_retention_removed_total",
                      {{"what"}},

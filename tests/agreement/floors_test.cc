@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 const std::map<std::string, int> kFloors{
     {"domain", 0},   {"platform", 1},     {"priority_queue", 2}, {"resource_manager", 2},
     {"webhooks", 2}, {"playbooks", 2},    {"schedules", 2},      {"alerts", 2},
-    {"journal", 2},  {"subworkflows", 2}, {"orchestrator", 3},   {"api", 4},
-    {"cli", 5}};
+    {"journal", 2},  {"subworkflows", 2}, {"reports", 3},        {"orchestrator", 4},
+    {"api", 5},      {"cli", 6}};
 
 /// What is used by cli and tests only.
 const std::set<std::string> kBeside{"migrations", "bench"};

@@ -176,6 +176,8 @@ class Busy {
         for (int i = 0; i < 3; ++i) hub.enqueue("stopped", {{"n", i}}, {{"priority", 30 * i}});
         hub.hub->kill();
         hub.database.run("update events set at = at - interval '1 hour'");
+        // There was a hub before: reports are due.
+        hub.database.run("update organizations set created_at = created_at - interval '60 days'");
         hub.database.run(
             "update executions set updated_at = updated_at - interval '1 hour', timeout_at = timeout_at + interval '1 "
             "hour' where status = 'running'");

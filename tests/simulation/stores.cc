@@ -703,7 +703,7 @@ std::vector<NodeSeen> SchedulerStore::alive(Tx& tx) const {
 }
 
 void SchedulerStore::forget_nodes(Tx&) const {}
-Health HealthStore::look(Tx&) const { return {}; }
+HealthCounts HealthStore::count(Tx&) const { return {}; }
 domain::MicroUsd HealthStore::ledger_difference(Tx&) const { return {}; }
 StalledList StalledStore::find(Tx&, const std::string&, std::chrono::seconds, int) const { return {}; }
 

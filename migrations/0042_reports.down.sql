@@ -1,0 +1,2 @@
+drop table report_deliveries, reports;
+drop index executions_ended;

@@ -1,0 +1,73 @@
+#include "orchestrator/hour_store.h"
+
+#include "journal/metric_store.h"
+#include "orchestrator_sql.h"
+#include "platform/json_text.h"
+#include "platform/json_writer.h"
+
+namespace impresario::orchestrator {
+
+using domain::TimePoint;
+using platform::Params;
+using platform::RowReader;
+using platform::Tx;
+
+namespace {
+/// The line that says that an hour was looked at, and the beginning of the names of the others.
+constexpr std::string_view kHour = "hour";
+constexpr std::string_view kPrefix = "hour_";
+}
+
+std::optional<TimePoint> HourStore::next(Tx& tx, domain::Duration longest) const {
+    const auto rows = tx.exec(sql::next_hour, Params().add(std::to_string(domain::in_seconds(longest))));
+    return RowReader(rows, 0).maybe_time();
+}
+
+void HourStore::write(Tx& tx, TimePoint hour, const std::map<LaneSeries, double>& values) const {
+    std::vector<journal::Measurement> lines{{std::string(kHour), static_cast<double>(values.size()), "{}", hour}};
+    for (const auto& [of, value] : values) {
+        platform::JsonWriter about;
+        about.open();
+        about.field("organization_id", of.lane.organization_id).field("workflow_type", of.lane.workflow_type);
+        about.close();
+        lines.push_back({std::string(kPrefix) + std::string(name(of.series)), value, std::move(about).text(), hour});
+    }
+    journal::MetricStore().record(tx, lines);
+}
+
+HourHistory HourStore::history(Tx& tx, TimePoint at, domain::Duration longest) const {
+    const auto rows = tx.exec(sql::hour_history, Params().add(at).add(std::to_string(domain::in_seconds(longest))));
+    HourHistory history;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        const auto type = row.text();
+        LaneSeries of;
+        of.lane.organization_id = row.text();
+        of.lane.workflow_type = row.text();
+        const auto hour = row.time();
+        const double value = row.real();
+        if (type == kHour) {
+            history.hours.push_back(hour);
+            continue;
+        }
+        const auto series = domain::value_in(kSeries, std::string_view(type).substr(kPrefix.size()));
+        if (!series) continue;
+        of.series = *series;
+        history.samples[of].push_back({hour, value});
+    }
+    return history;
+}
+
+std::vector<std::string> HourStore::evidence(Tx& tx, const LaneSeries& of, TimePoint hour) const {
+    const auto rows = tx.exec(sql::hour_evidence, Params()
+                                                      .add(of.lane.organization_id)
+                                                      .add(of.lane.workflow_type)
+                                                      .add(hour)
+                                                      .add(hour + std::chrono::hours{1})
+                                                      .add(name(of.series)));
+    std::vector<std::string> executions;
+    for (std::size_t i = 0; i < rows.size(); ++i) executions.push_back(RowReader(rows, i).text());
+    return executions;
+}
+
+}

@@ -1,0 +1,25 @@
+#pragma once
+// What each hour of each lane came to, as lines of orchestrator_metrics. Borrows a transaction. Stateless; any thread.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orchestrator/anomalies.h"
+#include "platform/sql.h"
+
+namespace impresario::orchestrator {
+
+class HourStore {
+  public:
+    /// The hour after the last one that was written down; where none was, the one in which something first ended, but
+    /// at most so long ago. nullopt: nothing has ended yet.
+    std::optional<domain::TimePoint> next(platform::Tx& tx, domain::Duration longest) const;
+    void write(platform::Tx& tx, domain::TimePoint hour, const std::map<LaneSeries, double>& values) const;
+    /// The hours before `at` that are of the same hour of the day, as far back as that.
+    HourHistory history(platform::Tx& tx, domain::TimePoint at, domain::Duration longest) const;
+    /// The executions that are likeliest to be behind it: of that hour, the most expensive, slowest, failed or latest.
+    std::vector<std::string> evidence(platform::Tx& tx, const LaneSeries& of, domain::TimePoint hour) const;
+};
+
+}

@@ -1,0 +1,1 @@
+select min(created_at) from organizations

@@ -1,0 +1,1 @@
+insert into report_deliveries (report_id, receiver) select $1, unnest($2::text[])
