@@ -192,7 +192,7 @@ std::vector<Rule> operations() {
              "Alerts do not reach {{ labels.receiver }}",
              "Nothing was taken for {{ value }}; it is tried again and again.",
              {"its address, key or channel has changed", "the network does not let it out", "it is down"},
-             "impresario state", "/alerts"),
+             "impresario alerts receivers", "/alerts"),
     };
 }
 
