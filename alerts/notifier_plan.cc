@@ -157,7 +157,7 @@ class Planner {
             if (now_ < told.delivery->due) return wake(told.delivery->due);
             lose(told, receiver);
         }
-        forget_muted(told);
+        if (!situation_.keepers.contains(receiver)) forget_muted(told);
         const auto wish = wish_of(key, group, told, role);
         if (!wish) return lapse(told);
         due_.push_back({std::max(wish->due, not_before(group, told, *wish)), key, receiver, *wish});

@@ -132,6 +132,8 @@ struct Situation {
     const std::vector<Inhibition>& inhibitions;
     /// Least time between two messages to a receiver, by its name: Slack takes one a second.
     const std::map<std::string, domain::Duration>& pace;
+    /// Receivers that keep an incident open until they are told that it is over: they hear of an end in silence too.
+    std::set<std::string> keepers = {};
 };
 
 /// A message that was not taken, and that there is nothing to say of any more: what it was about has resolved, or is

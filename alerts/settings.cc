@@ -32,6 +32,10 @@ domain::Duration pace_of(ReceiverKind kind) {
     return kind == ReceiverKind::slack ? std::chrono::milliseconds{1050} : domain::Duration{0};
 }
 
+bool keeps_incidents(ReceiverKind kind) {
+    return kind == ReceiverKind::pagerduty || kind == ReceiverKind::alertmanager;
+}
+
 Route default_route(const std::vector<Receiver>& receivers) {
     Route route = default_route();
     if (!receivers.empty()) rename(route, receivers);

@@ -64,6 +64,9 @@ struct Settings {
 /// Of Slack's, which takes one a second; of the others none.
 domain::Duration pace_of(ReceiverKind kind);
 
+/// Whether it keeps an incident open until it is told that it is over: PagerDuty and Alertmanager.
+bool keeps_incidents(ReceiverKind kind);
+
 /// The default tree, where each name that no receiver has is another's: page is the first PagerDuty, Alertmanager or
 /// webhook, slack the first Slack, email the first e-mail, and who is missing the first that there is.
 Route default_route(const std::vector<Receiver>& receivers);

@@ -58,8 +58,10 @@ AlertRunner::AlertRunner(Node& node, Hub& hub, AlertSender& sender, const alerts
       others_(std::move(others)),
       database_(node.executor(), 1),
       sending_(node.executor(), kMostSending) {
-    for (const auto& receiver : settings_.receivers)
+    for (const auto& receiver : settings_.receivers) {
         if (const auto pace = alerts::pace_of(receiver.kind); pace > pace.zero()) pace_[receiver.name] = pace;
+        if (alerts::keeps_incidents(receiver.kind)) keepers_.insert(receiver.name);
+    }
 }
 
 void AlertRunner::stand_down() {
@@ -187,7 +189,8 @@ AlertRunner::Decided AlertRunner::decide(Tx& tx, std::int64_t epoch, const Readi
         all.push_back(std::move(alert));
     }
     const auto silences = store.silences(tx, false);
-    decided.plan = alerts::plan({all, settings_.route, silences, settings_.inhibitions, pace_}, before, decided.now);
+    decided.plan =
+        alerts::plan({all, settings_.route, silences, settings_.inhibitions, pace_, keepers_}, before, decided.now);
     std::vector<std::pair<Notification, std::string>> sent;
     for (const auto& notification : decided.plan.send) {
         std::vector<Alert> theirs;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,7 @@ class AlertRunner final : public LeaderLoop {
     platform::Semaphore sending_;
     int under_way_ = 0;
     std::map<std::string, domain::Duration> pace_;
+    std::set<std::string> keepers_;
     /// Since when a reading could not be taken.
     std::map<std::string, domain::TimePoint> failing_;
     /// Since when a receiver takes nothing.

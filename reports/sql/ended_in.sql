@@ -8,11 +8,12 @@ select organization_id, workflow_type, coalesce(status, ''), coalesce(ran, -1), 
        least(coalesce(sum(cost_microusd), 0), 9223372036854775807)::bigint
 from (
     select organization_id, workflow_type, status, attempts, retry_count, items_processed, cost_microusd,
-           case when ran_ms is not null then ceil(ln(greatest(ran_ms, 1)) / ln(1.05::numeric))::integer end as ran,
-           case when waited_ms is not null then ceil(ln(greatest(waited_ms, 1)) / ln(1.05::numeric))::integer end as waited
+           case when ran_ms is not null then ceil(ln(greatest(ran_ms, 1)) / ln(1.05::float8))::integer end as ran,
+           case when waited_ms is not null then ceil(ln(greatest(waited_ms, 1)) / ln(1.05::float8))::integer end as waited
     from executions e cross join lateral (
-        select case when status = 'completed' then coalesce(duration_ms, extract(epoch from completed_at - started_at) * 1000) end as ran_ms,
-               extract(epoch from started_at - case when scheduled_at > created_at then scheduled_at else created_at end) * 1000 as waited_ms
+        select case when status = 'completed' then coalesce(duration_ms, extract(epoch from completed_at - started_at) * 1000)::float8 end as ran_ms,
+               (extract(epoch from started_at - case when scheduled_at > created_at then scheduled_at else created_at end) * 1000)::float8
+                   as waited_ms
     ) as took
     where completed_at >= $1 and completed_at < $2 and ($3::text is null or organization_id = $3)
       and status in ('completed', 'failed', 'cancelled', 'dead')

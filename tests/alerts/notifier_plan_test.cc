@@ -31,6 +31,7 @@ struct World {
     std::vector<Silence> silences = {};
     std::vector<Inhibition> inhibitions = {};
     std::map<std::string, Duration> pace = {};
+    std::set<std::string> keepers = {};
     NotifierState state = {};
     TimePoint now = kNow;
     NotifierPlan last = {};
@@ -63,7 +64,7 @@ struct World {
     /// "slack first +a,b -c": nothing is answered yet.
     std::string turn(Duration later = Duration{0}) {
         now += later;
-        last = plan({alerts, route, silences, inhibitions, pace}, state, now);
+        last = plan({alerts, route, silences, inhibitions, pace, keepers}, state, now);
         state = last.state;
         std::multiset<std::string> messages;
         for (const auto& each : last.send) {
@@ -84,7 +85,7 @@ struct World {
     std::string tell(Duration later = Duration{0}) {
         auto said = turn(later);
         answer(Kind::delivered);
-        const auto after = plan({alerts, route, silences, inhibitions, pace}, state, now);
+        const auto after = plan({alerts, route, silences, inhibitions, pace, keepers}, state, now);
         EXPECT_TRUE(after.send.empty() || !pace.empty());
         state = after.state;
         last.wake = after.wake;
@@ -179,6 +180,23 @@ TEST(Notifier, NothingIsSaidWhileItIsSilenced) {
     EXPECT_EQ(world.turn(minutes{1}), "");
     EXPECT_EQ(world.turn(hours{9}), "") << "it resolved in silence";
     EXPECT_TRUE(world.state.groups.empty());
+}
+
+TEST(Notifier, WhoKeepsAnIncidentOpenHearsOfItsEndInSilence) {
+    World world;
+    world.keepers = {"slack"};
+    world.fire("a");
+    world.turn();
+    EXPECT_EQ(world.tell(seconds{30}), "slack first +a");
+    world.silence("a", hours{5});
+    EXPECT_EQ(world.turn(hours{4} + minutes{30}), "") << "silenced, it is not repeated";
+    world.resolve("a");
+    EXPECT_EQ(world.tell(minutes{1}), "slack resolved -a");
+    EXPECT_TRUE(world.state.groups.empty());
+    world.fire("a");
+    EXPECT_EQ(world.turn(minutes{1}), "") << "nor is it told while it is silenced";
+    world.resolve("a");
+    EXPECT_EQ(world.turn(minutes{1}), "") << "what was never told does not end";
 }
 
 TEST(Notifier, ASilenceThatEndsIsNoChange) {
