@@ -7,6 +7,7 @@
 #include "alerts/pagerduty_message.h"
 #include "alerts/slack_message.h"
 #include "alerts/webhook_message.h"
+#include "platform/redact.h"
 #include "platform/url.h"
 #include "webhooks/outcome.h"
 #include "webhooks/signed_post.h"
@@ -30,20 +31,6 @@ constexpr int kRepeats = 2;
 /// The content is to blame, and the same will be answered the same.
 bool for_good(int status) { return status == 400 || status == 413 || status == 422; }
 
-/// An address may hold a secret anywhere: as a whole, and its path as servers like to say it back.
-std::vector<domain::Secret> paths_of(const Receiver& receiver) {
-    std::vector<domain::Secret> all{receiver.url};
-    const auto url = platform::parse_url(receiver.url.reveal());
-    if (!url) return all;
-    const auto path = url->target.substr(0, url->target.find('?'));
-    for (const auto& each : {url->target, path, platform::percent_decode(url->target), platform::percent_decode(path)})
-        if (each.size() > 1) all.emplace_back(each);
-    // Also without the slash before it.
-    for (const auto& each : {url->target, path})
-        if (each.size() > 5) all.emplace_back(each.substr(1));
-    return all;
-}
-
 DeliveryResult judged(const Receiver& receiver, const platform::HttpOutcome& outcome, domain::TimePoint now) {
     DeliveryResult result;
     if (const auto* unsent = std::get_if<platform::NotSent>(&outcome)) return {Kind::failed, {}, unsent->detail};
@@ -53,8 +40,8 @@ DeliveryResult judged(const Receiver& receiver, const platform::HttpOutcome& out
     result.kind = for_good(answer.status) ? Kind::refused : Kind::failed;
     result.retry_after = webhooks::retry_after(answer.header("retry-after"), now);
     auto secrets = receiver.secrets.all();
-    const auto paths = paths_of(receiver);
-    for (const auto& path : paths) secrets.push_back(&path);
+    const auto address = platform::secrets_of_url(receiver.url);
+    for (const auto& each : address) secrets.push_back(&each);
     secrets.push_back(&receiver.routing_key);
     result.error = "it answered " + std::to_string(answer.status);
     if (const auto said = webhooks::loggable_answer(answer.body, secrets, kMostSaid); !said.empty())

@@ -28,7 +28,9 @@ class Decider {
   public:
     explicit Decider(Draft& draft) : draft_(draft) {}
 
-    void operator()(const CallbackReceived& received) {
+    void operator()(const CallbackReceived& came) {
+        const auto clean = without_secrets(came, draft_.at().type);
+        const auto& received = clean ? *clean : came;
         hear(received);
         if (row().attempt && row().attempt->id == received.attempt) {
             live_callback(draft_, received);
@@ -50,7 +52,7 @@ class Decider {
         draft_.carry(news);
         draft_.carry(provider_news_of(report, draft_.at().type));
         if (const auto* done = std::get_if<webhooks::Done>(&report.outcome))
-            if (const auto received = result_in(*done, report, row().id)) hear(*received);
+            if (const auto received = result_in(*done, report, row().id, draft_.at().type)) hear(*received);
         if (told && row().attempt->state != AttemptState::waiting_redelivery) {
             live_delivery(draft_, report);
         } else if (const auto* done = std::get_if<webhooks::Done>(&report.outcome)) {
@@ -302,7 +304,7 @@ class Decider {
     /// A result in an answer is worth what the same callback would be: it says what has happened, for an attempt that
     /// waits to be delivered again, or was closed by something else than a result.
     void late_answer(const DeliveryReported& report, const webhooks::Done& done, bool live) {
-        const auto received = result_in(done, report, row().id);
+        const auto received = result_in(done, report, row().id, draft_.at().type);
         if (!received) return;
         if (live) return live_callback(draft_, *received);
         const auto& found = draft_.at().found;
@@ -375,8 +377,8 @@ std::optional<Decision> decide_grant(const Execution& before, const GrantTerms& 
                                                                   attempt.id, attempt.fence, terms.demand};
     if (!terms.demand.needs.empty())
         draft.decision().permits.push_back({row.id, row.lane, attempt.id, attempt.fence,
-                                            attempt.deliveries + (terms.own ? 0 : 1), terms.demand.needs, row.limit_keys,
-                                            attempt.lease_until});
+                                            attempt.deliveries + (terms.own ? 0 : 1), terms.demand.needs,
+                                            row.limit_keys, attempt.lease_until});
     if (circumstances.type && circumstances.type->execution_interval)
         draft.decision().lane_times = LaneTimes{row.lane, draft.now(), std::nullopt};
     return std::move(draft.decision());

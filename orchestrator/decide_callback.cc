@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "platform/json_text.h"
+#include "platform/redact.h"
 
 namespace impresario::orchestrator {
 
@@ -91,6 +92,10 @@ priority_queue::ResultRecord result_of(const Execution& row, const domain::Callb
     return result;
 }
 
+std::vector<domain::Secret> secrets_of(const subworkflows::WorkflowType* type) {
+    return type ? type->every_secret() : std::vector<domain::Secret>{};
+}
+
 void refuse_callback(Draft& draft, const domain::AttemptId& attempt, const std::string& sha256, const std::string& body,
                      CallbackStatus status, std::string problem, std::string detail) {
     webhooks::RefusedCallback refused;
@@ -99,7 +104,7 @@ void refuse_callback(Draft& draft, const domain::AttemptId& attempt, const std::
     refused.sha256 = sha256;
     refused.status = name(status);
     refused.problem = problem;
-    refused.body = body;
+    refused.body = platform::redacted(body, secrets_of(draft.at().type));
     draft.decision().refused.push_back(std::move(refused));
     if (draft.row().last_seq < kMostRefusalEvents) {
         JsonWriter json = Draft::payload();
@@ -259,6 +264,24 @@ bool ran_out(const webhooks::FoundAttempt& found) {
     return found.callback_sha256.empty() && (found.outcome == "timeout" || found.outcome == "lost");
 }
 
+}
+
+std::optional<CallbackReceived> without_secrets(const CallbackReceived& received,
+                                                const subworkflows::WorkflowType* type) {
+    const auto& said = received.callback;
+    if (said.error_data.empty() && said.progress.empty() && said.items.empty()) return std::nullopt;
+    auto clean = received;
+    const auto secrets = secrets_of(type);
+    // Of a secret with quotes in it, what surrounds it may be taken for a part: better nothing than no JSON.
+    const auto clean_json = [&](std::string& json) {
+        json = platform::redacted(json, secrets);
+        if (!json.empty() && !platform::check_json(json)) json = platform::json_quoted(domain::kRedacted);
+    };
+    clean_json(clean.callback.error_data);
+    clean_json(clean.callback.progress);
+    for (auto& item : clean.callback.items) clean_json(item.json);
+    clean.callback.error_message = platform::redacted(said.error_message, secrets);
+    return clean;
 }
 
 void live_callback(Draft& draft, const CallbackReceived& received) {

@@ -7,6 +7,11 @@
 
 namespace impresario::orchestrator {
 
+/// What a sub-workflow says about a failure or of its progress goes into events, dead letters and alerts, and may hold
+/// the request it was asked with, headers and all. nullopt: it says nothing of the kind.
+std::optional<CallbackReceived> without_secrets(const CallbackReceived& received,
+                                                const subworkflows::WorkflowType* type);
+
 /// One about the live attempt.
 void live_callback(Draft& draft, const CallbackReceived& received);
 /// One about an attempt that is closed, or was never made.

@@ -104,11 +104,14 @@ EndpointNews news_of(const DeliveryReported& report, bool taken) {
 }
 
 std::optional<CallbackReceived> result_in(const webhooks::Done& done, const DeliveryReported& report,
-                                          const domain::ExecutionId& execution) {
+                                          const domain::ExecutionId& execution,
+                                          const subworkflows::WorkflowType* type) {
     auto callback = platform::parse_callback(done.callback);
     if (!callback || (callback->execution_id && *callback->execution_id != execution)) return std::nullopt;
-    return CallbackReceived{report.attempt, *std::move(callback),
-                            std::string(platform::view(platform::sha256(done.callback))), done.callback};
+    CallbackReceived received{report.attempt, *std::move(callback),
+                              std::string(platform::view(platform::sha256(done.callback))), done.callback};
+    auto clean = without_secrets(received, type);
+    return clean ? *std::move(clean) : std::move(received);
 }
 
 void live_delivery(Draft& draft, const DeliveryReported& report) {
@@ -136,7 +139,7 @@ void live_delivery(Draft& draft, const DeliveryReported& report) {
             if constexpr (std::is_same_v<T, webhooks::Accepted>) {
                 accept();
             } else if constexpr (std::is_same_v<T, webhooks::Done>) {
-                const auto received = result_in(outcome, report, row.id);
+                const auto received = result_in(outcome, report, row.id, draft.at().type);
                 if (!received) return accept();
                 live_callback(draft, *received);
             } else if (taken_already) {

@@ -17,6 +17,6 @@ void unknown_outcome(Draft& draft, const std::string& reason, bool deduplicates)
 EndpointNews news_of(const DeliveryReported& report, bool taken);
 /// The result that an answer carries; nullopt when it is none, or another execution's.
 std::optional<CallbackReceived> result_in(const webhooks::Done& done, const DeliveryReported& report,
-                                          const domain::ExecutionId& execution);
+                                          const domain::ExecutionId& execution, const subworkflows::WorkflowType* type);
 
 }

@@ -85,12 +85,13 @@ std::string fault_of(const Letter& letter) {
     return {};
 }
 
-/// As it is, and as the ways to log in send it.
-std::vector<std::string> forms_of_password(const SmtpSettings& settings) {
+/// The password, and what the ways to log in make of it as a whole, however short it is.
+std::vector<domain::Secret> secrets_of(const SmtpSettings& settings) {
     const std::string& password = settings.password.reveal();
     if (password.empty()) return {};
     const std::string nul(1, '\0');
-    return {base64(nul + settings.username + nul + password), base64(password), password};
+    return {domain::Secret(base64(nul + settings.username + nul + password)), domain::Secret(base64(password)),
+            settings.password};
 }
 
 std::string address_text(const sockaddr& address) {
@@ -128,7 +129,7 @@ class Delivery {
           egress_(egress),
           stopping_(stopping),
           give_up_(steady_clock::now() + letter_.settings.timeout),
-          dialogue_(forms_of_password(letter_.settings)) {}
+          dialogue_(secrets_of(letter_.settings)) {}
 
     /// Blocks.
     SmtpOutcome run() {

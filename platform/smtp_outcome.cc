@@ -5,8 +5,8 @@
 #include <charconv>
 #include <utility>
 
-#include "domain/secret.h"
 #include "platform/json_text.h"
+#include "platform/redact.h"
 
 namespace impresario::platform {
 
@@ -31,12 +31,6 @@ std::string address_in(std::string_view command) {
     const auto to = command.rfind('>');
     if (from == std::string_view::npos || to == std::string_view::npos || to < from) return {};
     return std::string(command.substr(from + 1, to - from - 1));
-}
-
-void replace_all(std::string& text, const std::string& from, std::string_view to) {
-    if (from.empty()) return;
-    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-        text.replace(at, from.size(), to);
 }
 
 }
@@ -112,9 +106,7 @@ std::string SmtpDialogue::objection() const {
 }
 
 std::string SmtpDialogue::clean(std::string_view text) const {
-    std::string cleaned = storable_text(text);
-    for (const auto& secret : secrets_) replace_all(cleaned, secret, domain::kRedacted);
-    return std::string(utf8_prefix(cleaned, kLongestText));
+    return std::string(utf8_prefix(redacted(storable_text(text), secrets_), kLongestText));
 }
 
 SmtpOutcome SmtpDialogue::outcome(const SmtpTrouble& trouble) const {

@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "domain/secret.h"
+
 namespace impresario::platform {
 
 // Texts are for people: UTF-8, short, and without the password in any form in which it may have left.
@@ -54,7 +56,7 @@ struct SmtpTrouble {
 class SmtpDialogue {
   public:
     /// `secrets` are taken out of every text.
-    explicit SmtpDialogue(std::vector<std::string> secrets = {}) : secrets_(std::move(secrets)) {}
+    explicit SmtpDialogue(std::vector<domain::Secret> secrets = {}) : secrets_(std::move(secrets)) {}
 
     /// A command as it left. What is no command, such as the rest of a login, is not looked at.
     void sent(std::string_view command);
@@ -81,7 +83,7 @@ class SmtpDialogue {
     bool only_for_now() const;
     std::string objection() const;
 
-    std::vector<std::string> secrets_;
+    std::vector<domain::Secret> secrets_;
     Step step_ = Step::connect;
     std::string lines_;
     /// To the step at hand.

@@ -3,10 +3,21 @@
 #include <algorithm>
 #include <set>
 
+#include "platform/redact.h"
 #include "platform/url.h"
 #include "platform/zone.h"
 
 namespace impresario::subworkflows {
+
+std::vector<domain::Secret> WorkflowType::every_secret() const {
+    std::vector<domain::Secret> all;
+    for (const auto* secret : secrets.all()) all.push_back(*secret);
+    for (const auto& each : endpoints) {
+        platform::add_query_secrets(each.url, all);
+        platform::add_query_secrets(each.status_url, all);
+    }
+    return all;
+}
 
 const Endpoint* WorkflowType::endpoint(const domain::EndpointId& id) const {
     for (const auto& each : endpoints)

@@ -109,6 +109,8 @@ struct WorkflowType {
     domain::TimePoint updated_at;
 
     const Endpoint* endpoint(const domain::EndpointId& id) const;
+    /// What must not be told of it: its secrets, and what follows the ? of its addresses.
+    std::vector<domain::Secret> every_secret() const;
     /// Whether what may have arrived there can be sent again at once without running twice: it deduplicates, and there
     /// is no other that the next delivery could go to. Not where it has to keep a lock: that is held by what may be
     /// running, and what waits to be sent again would have let go of it.

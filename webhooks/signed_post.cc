@@ -1,19 +1,18 @@
 #include "webhooks/signed_post.h"
 
+#include <algorithm>
+
 #include "platform/json_text.h"
+#include "platform/redact.h"
 
 namespace impresario::webhooks {
 
 std::string loggable_answer(std::string_view body, const std::vector<const domain::Secret*>& secrets,
                             std::size_t bytes) {
-    // Cut generously first: a secret across the edge must not survive half.
-    std::string text = platform::storable_text(body.substr(0, bytes + 1024));
-    for (const auto* secret : secrets) {
-        const std::string& plain = secret->reveal();
-        if (plain.size() < 4) continue;
-        for (auto at = text.find(plain); at != std::string::npos; at = text.find(plain, at))
-            text.replace(at, plain.size(), domain::kRedacted);
-    }
+    // Cut generously first: a secret across the edge must not survive half, with each of its bytes as \u0000.
+    std::size_t longest = 0;
+    for (const auto* secret : secrets) longest = std::max(longest, secret->reveal().size());
+    const auto text = platform::redacted(platform::storable_text(body.substr(0, bytes + 6 * longest)), secrets);
     return std::string(platform::utf8_prefix(text, bytes));
 }
 
@@ -40,6 +39,7 @@ platform::Task<Posted> post_signed(platform::HttpClient& client, platform::Clock
     if (const auto* answer = std::get_if<platform::HttpAnswer>(&http)) {
         posted.status = answer->status;
         posted.address = answer->address;
+        platform::add_query_secrets(post.url, post.also_secret);
         auto secrets = post.secrets->all();
         for (const auto& secret : post.also_secret) secrets.push_back(&secret);
         posted.answer = loggable_answer(answer->body, secrets);

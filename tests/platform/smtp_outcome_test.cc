@@ -7,7 +7,7 @@ namespace {
 
 /// A dialogue up to the message's end: what we say begins with "> ".
 SmtpOutcome after(const std::vector<std::string>& lines, const SmtpTrouble& trouble = {"it broke"}) {
-    SmtpDialogue dialogue({"c2VjcmV0", "secret"});
+    SmtpDialogue dialogue({domain::Secret("c2VjcmV0"), domain::Secret("secret")});
     for (const auto& line : lines) {
         if (line == "> .") {
             dialogue.message_left();
