@@ -346,10 +346,12 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
     read.duration("retention", "every_seconds", config.retention.every, 1, 86400);
     read_alerts(read, root, config.alerts);
     read_reports(read, config.alerts, config.reports);
-    read.text("tracing", "url", config.tracing.url, "IMPRESARIO_TRACING_URL");
-    if (!config.tracing.url.empty())
-        if (const auto parsed = platform::parse_url(config.tracing.url); !parsed)
+    std::string collector;
+    read.text("tracing", "url", collector, "IMPRESARIO_TRACING_URL");
+    if (!collector.empty())
+        if (const auto parsed = platform::parse_url(collector); !parsed)
             mistakes.push_back("tracing.url: " + parsed.error().what);
+    config.tracing.url = domain::Secret(collector);
     std::string authorization;
     read.text("tracing", "authorization", authorization, "IMPRESARIO_TRACING_AUTHORIZATION");
     config.tracing.authorization = domain::Secret(authorization);
@@ -502,9 +504,9 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
                 mistakes.push_back(where + ".name: is missing");
                 continue;
             }
-            Config::TypeDefinition definition{*name, read.to_json(each, where).dump()};
-            const auto parsed =
-                subworkflows::parse_workflow_type(definition.json, {domain::kDefaultOrganization, *name}, nullptr);
+            Config::TypeDefinition definition{*name, domain::Secret(read.to_json(each, where).dump())};
+            const auto parsed = subworkflows::parse_workflow_type(definition.json.reveal(),
+                                                                  {domain::kDefaultOrganization, *name}, nullptr);
             if (!parsed)
                 for (const auto& fault : parsed.error())
                     mistakes.push_back(where + " (" + *name + ") " + fault.pointer + ": " + fault.what);

@@ -44,7 +44,8 @@ struct Config {
     /// Workflow types of the file, as JSON: they are read once the database says what is there already.
     struct TypeDefinition {
         std::string name;
-        std::string json;
+        /// With its bearer, signing secrets and headers.
+        domain::Secret json;
     };
     std::vector<TypeDefinition> types;
 };

@@ -258,7 +258,7 @@ class HubProcess {
         for (const auto& definition : config_.types) {
             const domain::Lane lane{domain::kDefaultOrganization, definition.name};
             const auto catalogue = node_.catalogue();
-            auto type = subworkflows::parse_workflow_type(definition.json, lane, catalogue->find(lane));
+            auto type = subworkflows::parse_workflow_type(definition.json.reveal(), lane, catalogue->find(lane));
             if (!type)
                 throw std::runtime_error("workflow type " + definition.name + ": " + type.error().front().pointer +
                                          " " + type.error().front().what);

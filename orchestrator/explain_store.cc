@@ -8,6 +8,7 @@
 #include "orchestrator_sql.h"
 #include "platform/gate_json.h"
 #include "platform/json_text.h"
+#include "platform/redact.h"
 #include "priority_queue/queue_store.h"
 #include "resource_manager/fairness_store.h"
 #include "resource_manager/limiter.h"
@@ -97,7 +98,7 @@ void keep_history(Situation& s, std::vector<GateRun> lane, std::vector<GateRun> 
 void know_type(Situation& s, const subworkflows::WorkflowType* type) {
     if (!type) return;
     s.max_wait = type->max_wait;
-    for (const auto& endpoint : type->endpoints) s.endpoints[endpoint.url] = endpoint.id;
+    for (const auto& endpoint : type->endpoints) s.endpoints[platform::shown_url(endpoint.url)] = endpoint.id;
 }
 
 /// What the tables show to be closed, whether or not a scheduler has found it yet.

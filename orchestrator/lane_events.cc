@@ -2,6 +2,7 @@
 
 #include "journal/event_store.h"
 #include "platform/json_writer.h"
+#include "platform/redact.h"
 
 namespace impresario::orchestrator {
 
@@ -68,7 +69,7 @@ std::string breaker_payload(const subworkflows::Endpoint& endpoint) {
     platform::JsonWriter json;
     json.open();
     json.field("endpoint_id", endpoint.id.text())
-        .field("url", endpoint.url)
+        .field("url", platform::shown_url(endpoint.url))
         .field("detail", breaker.detail)
         .field("openings", breaker.openings);
     if (breaker.until) json.field("until", domain::rfc3339(*breaker.until));
@@ -80,7 +81,7 @@ std::string breaker_payload(const subworkflows::Endpoint& endpoint) {
 std::string endpoint_payload(const subworkflows::Endpoint& endpoint) {
     platform::JsonWriter json;
     json.open();
-    json.field("endpoint_id", endpoint.id.text()).field("url", endpoint.url);
+    json.field("endpoint_id", endpoint.id.text()).field("url", platform::shown_url(endpoint.url));
     if (endpoint.held_until)
         json.field("until", domain::rfc3339(*endpoint.held_until))
             .field("reason", endpoint.held_reason)

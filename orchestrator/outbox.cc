@@ -7,6 +7,7 @@
 #include "orchestrator/subscriber_events.h"
 #include "platform/json_writer.h"
 #include "platform/log.h"
+#include "platform/redact.h"
 #include "priority_queue/queue_store.h"
 
 namespace impresario::orchestrator {
@@ -396,7 +397,7 @@ MessageResult Outbox::settle(Line& line, const Message& message, const webhooks:
     delivery.number = verdict.tries.deliveries;
     delivery.at = posted.at;
     delivery.duration = posted.duration;
-    delivery.url = subscriber.url;
+    delivery.url = platform::shown_url(subscriber.url);
     delivery.address = posted.address;
     delivery.status = posted.status;
     delivery.outcome = std::string(name(posted.outcome));

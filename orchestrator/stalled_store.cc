@@ -5,6 +5,7 @@
 
 #include "orchestrator/gate_store.h"
 #include "orchestrator_sql.h"
+#include "platform/redact.h"
 #include "priority_queue/queue_store.h"
 
 namespace impresario::orchestrator {
@@ -31,7 +32,7 @@ StalledList StalledStore::find(Tx& tx, const std::string& organization_id, std::
         view.last_event_at = row.time();
         view.node_alive = row.flag();
         view.node_name = row.text();
-        view.endpoint_url = row.text();
+        view.endpoint_url = platform::shown_url(row.text());
         view.has_status_url = row.flag();
         view.endpoint_stopped = row.text();
         view.endpoint_until = row.maybe_time();

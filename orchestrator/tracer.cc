@@ -4,6 +4,7 @@
 
 #include "platform/dice.h"
 #include "platform/log.h"
+#include "platform/redact.h"
 #include "webhooks/outcome.h"
 
 namespace impresario::orchestrator {
@@ -157,7 +158,7 @@ void Tracer::delivered(const webhooks::DeliveryRecord& record) {
     sent.parent = platform::span_of(record.attempt);
     sent.attributes = {{"http.request.method", "POST"},
                        // What follows may be a secret.
-                       {"url.full", record.url.substr(0, record.url.find('?'))},
+                       {"url.full", platform::shown_url(record.url)},
                        {"impresario.delivery", std::int64_t{record.number}},
                        {"impresario.outcome", record.outcome}};
     if (record.status) sent.attributes.emplace_back("http.response.status_code", std::int64_t{*record.status});
@@ -280,8 +281,10 @@ Task<void> Tracer::tell(std::vector<Waiting> batch) {
 }
 
 Task<bool> Tracer::send(std::string body, std::size_t count) {
-    const auto url = platform::parse_url(settings_.url);
+    const auto url = platform::parse_url(settings_.url.reveal());
     if (!url) co_return false;
+    auto secrets = platform::secrets_of_url(settings_.url);
+    secrets.push_back(settings_.authorization);
     domain::Duration pause = kFirstPause;
     std::string error;
     for (int i = 0; i < kTries; ++i) {
@@ -298,7 +301,7 @@ Task<bool> Tracer::send(std::string body, std::size_t count) {
                 if (rejected > 0) {
                     probe_.spans("rejected", rejected);
                     log::warn("the trace collector has not taken all spans",
-                              {{"rejected", rejected}, {"why", partial->message}});
+                              {{"rejected", rejected}, {"error", platform::redacted(partial->message, secrets)}});
                 }
                 probe_.spans("told", count - rejected);
                 if (std::exchange(troubled_, false)) log::info("the trace collector takes spans again", {});
@@ -319,7 +322,7 @@ Task<bool> Tracer::send(std::string body, std::size_t count) {
     }
     if (!std::exchange(troubled_, true))
         log::warn("the trace collector does not take spans; they are dropped until it does",
-                  {{"url", settings_.url}, {"error", error}, {"next", "see tracing.url of the configuration"}});
+                  {{"url", url->origin()}, {"error", error}, {"next", "see tracing.url of the configuration"}});
     co_return false;
 }
 

@@ -23,8 +23,9 @@
 namespace impresario::orchestrator {
 
 struct TracingSettings {
-    /// Where OTLP/HTTP is taken, such as http://127.0.0.1:4318/v1/traces; empty: nothing is traced.
-    std::string url;
+    /// Where OTLP/HTTP is taken, such as http://127.0.0.1:4318/v1/traces; empty: nothing is traced. A collector for
+    /// rent may have its token in it.
+    domain::Secret url;
     domain::Secret authorization;
     /// Of the executions that came without a trace; one that came with one is traced as that says.
     int sample_percent = 100;

@@ -1,5 +1,6 @@
 #include "webhooks/dispatcher.h"
 
+#include "platform/redact.h"
 #include "platform/trigger_json.h"
 #include "webhooks/signed_post.h"
 
@@ -32,7 +33,7 @@ platform::Task<Delivered> Dispatcher::deliver(domain::Trigger trigger, domain::A
     record.number = number;
     record.at = posted.at;
     record.duration = posted.duration;
-    record.url = target->url;
+    record.url = platform::shown_url(target->url);
     record.address = std::move(posted.address);
     record.status = posted.status;
     record.answer = std::move(posted.answer);
