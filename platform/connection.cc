@@ -1,10 +1,16 @@
+#include <libpq-fe.h>
+
+#include <algorithm>
 #include <csignal>
+#include <memory>
 #include <pqxx/pqxx>
 #include <thread>
 
 #include "platform/database.h"
 #include "platform/failpoint.h"
+#include "platform/redact.h"
 #include "platform/session.h"
+#include "platform/url.h"
 
 namespace impresario::platform {
 
@@ -75,11 +81,56 @@ constexpr Statement kBegin{"begin", "BEGIN"};
 constexpr Statement kNow{"now", "SELECT now()"};
 constexpr Statement kCommit{"commit", "COMMIT"};
 
+/// Its password, however much of the rest libpq takes for it: an @ or a / in a password that is not escaped moves the
+/// borders.
+std::vector<domain::Secret> secrets_of_database_url(const domain::Secret& url) {
+    std::vector<domain::Secret> all{url};
+    const auto& text = url.reveal();
+    const auto user = text.find("://") == std::string::npos ? std::string::npos : text.find("://") + 3;
+    const auto host = text.rfind('@');
+    if (user != std::string::npos && host != std::string::npos && user < host) {
+        const auto who = text.substr(user, host - user);
+        for (auto at = who.find(':'); at != std::string::npos; at = who.find_first_of(":/@?#", at + 1))
+            all.emplace_back(percent_decode(who.substr(at + 1)));
+        if (const auto at = who.find(':'); at != std::string::npos) {
+            // And each piece between two such characters.
+            for (auto begin = at + 1; begin < who.size();) {
+                const auto end = std::min(who.find_first_of(":/@?#", begin), who.size());
+                all.emplace_back(percent_decode(who.substr(begin, end - begin)));
+                begin = end + 1;
+            }
+        }
+    }
+    std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> parsed(PQconninfoParse(text.c_str(), nullptr),
+                                                                        &PQconninfoFree);
+    for (const auto* option = parsed.get(); option && option->keyword; ++option)
+        if (option->val && std::string_view(option->dispchar) == "*") all.emplace_back(option->val);
+    return all;
+}
+
+Session connected(const DatabaseSettings& settings) {
+    planted_at_connecting();
+    const auto text = connection_string(settings);
+    // What libpq says about an address that it cannot read quotes it, from any place on.
+    const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> parsed(PQconninfoParse(text.c_str(), nullptr),
+                                                                              &PQconninfoFree);
+    if (!parsed)
+        throw DatabaseUnavailable(
+            "the database URL cannot be read; it must be postgresql://user:password@host/name, with what is special in "
+            "them percent-encoded, or key=value pairs with quotes around values");
+    try {
+        return Session(text, settings.pooled);
+    } catch (const DatabaseUnavailable& e) {
+        throw DatabaseUnavailable(redacted(e.what(), secrets_of_database_url(settings.url)));
+    } catch (const StatementRefused& e) {
+        throw StatementRefused(redacted(e.what(), secrets_of_database_url(settings.url)), e.sqlstate);
+    }
+}
+
 }
 
 struct Connection::Impl {
-    explicit Impl(const DatabaseSettings& s)
-        : settings(s), session((planted_at_connecting(), connection_string(s)), s.pooled) {}
+    explicit Impl(const DatabaseSettings& s) : settings(s), session(connected(s)) {}
 
     DatabaseSettings settings;
     Session session;

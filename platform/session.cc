@@ -30,8 +30,17 @@ bool good(const PGresult* result) {
 }
 
 [[noreturn]] void throw_error_of(const PGresult* result) {
-    const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    refused(PQresultErrorMessage(result), state ? state : "");
+    const auto field = [&](int code) {
+        const char* text = PQresultErrorField(result, code);
+        return std::string(text ? text : "");
+    };
+    const auto primary = field(PG_DIAG_MESSAGE_PRIMARY);
+    // What libpq noticed by itself has no parts.
+    if (primary.empty()) refused(PQresultErrorMessage(result), field(PG_DIAG_SQLSTATE));
+    // Not its detail: that quotes rows, which are the business of whoever wrote them and not of a log.
+    std::string text = field(PG_DIAG_SEVERITY) + ":  " + primary + "\n";
+    if (const auto hint = field(PG_DIAG_MESSAGE_HINT); !hint.empty()) text += "HINT:  " + hint + "\n";
+    refused(text, field(PG_DIAG_SQLSTATE));
 }
 
 /// libpqxx connects, listens and tells of notifications; its handle is what statements go through.
