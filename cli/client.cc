@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/terminal.h"
+#include "platform/redact.h"
 
 namespace impresario::cli {
 
@@ -68,8 +69,10 @@ Client::Client(const ClientOptions& options) : patience_(options.patience) {
     if (url_.empty()) url_ = "http://127.0.0.1:8080";
     while (url_.ends_with('/')) url_.pop_back();
     key_ = options.key;
-    if (key_.empty()) key_ = options.key_file_.empty() ? environment("IMPRESARIO_KEY") : first_line(options.key_file_);
-    if (key_.empty() && options.key_file_.empty()) key_ = first_line(".impresario/key");
+    if (key_.empty())
+        key_ =
+            domain::Secret(options.key_file_.empty() ? environment("IMPRESARIO_KEY") : first_line(options.key_file_));
+    if (key_.empty() && options.key_file_.empty()) key_ = domain::Secret(first_line(".impresario/key"));
     if (key_.empty())
         throw Refusal{Exit::usage,
                       "no API key; set IMPRESARIO_KEY, or give --key-file (impresario keys create makes one)"};
@@ -98,7 +101,7 @@ platform::HttpOutcome run(platform::HttpClientSettings settings,
 
 platform::Url Client::at(const std::string& path) const {
     auto url = platform::parse_url(url_ + path);
-    if (!url) throw Refusal{Exit::usage, "the hub's URL " + url.error().what + ": " + url_};
+    if (!url) throw Refusal{Exit::usage, "the hub's URL " + url.error().what + ": " + platform::shown_url(url_)};
     return *url;
 }
 
@@ -109,15 +112,15 @@ void Client::refuse(const platform::HttpOutcome& outcome) const {
     std::string why;
     if (const auto* not_sent = std::get_if<platform::NotSent>(&outcome)) why = not_sent->detail;
     if (const auto* no_answer = std::get_if<platform::NoAnswer>(&outcome)) why = no_answer->detail;
-    throw Refusal{Exit::unreachable,
-                  "the hub at " + url_ + " cannot be reached: " + why + "; is it running? (impresario dev, or --url)"};
+    throw Refusal{Exit::unreachable, "the hub at " + platform::shown_url(url_) + " cannot be reached: " + why +
+                                         "; is it running? (impresario dev, or --url)"};
 }
 
 std::string Client::ask_text(const std::string& method, const std::string& path, const std::string& body,
                              const std::vector<std::pair<std::string, std::string>>& headers) const {
     const auto url = at(path);
     platform::Headers all(headers.begin(), headers.end());
-    all.emplace_back("authorization", "Bearer " + key_);
+    all.emplace_back("authorization", "Bearer " + key_.reveal());
     if (!body.empty()) all.emplace_back("content-type", "application/json");
     platform::HttpClientSettings settings;
     settings.whole_deadline = patience_;
@@ -161,7 +164,7 @@ void Client::follow(const std::string& path, const std::string& after,
     bool was_there = false;
     auto pause = kFirstPause;
     while (!enough) {
-        platform::Headers headers{{"authorization", "Bearer " + key_}, {"accept", "text/event-stream"}};
+        platform::Headers headers{{"authorization", "Bearer " + key_.reveal()}, {"accept", "text/event-stream"}};
         const auto& last = reader.last_id().empty() ? after : reader.last_id();
         if (!last.empty()) headers.emplace_back("last-event-id", last);
         reader.begin_again();

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "domain/secret.h"
 #include "platform/http_client.h"
 
 namespace impresario::cli {
@@ -17,7 +18,7 @@ namespace impresario::cli {
 /// left in .impresario/.
 struct ClientOptions {
     std::string url;
-    std::string key;
+    domain::Secret key;
     bool json = false;
     bool table = false;
     /// How long an answer may take.
@@ -90,7 +91,7 @@ class Client {
     [[noreturn]] void refuse(const platform::HttpOutcome& outcome) const;
 
     std::string url_;
-    std::string key_;
+    domain::Secret key_;
     std::chrono::milliseconds patience_;
 };
 

@@ -279,7 +279,7 @@ class Dev {
     bool wait_ready() {
         ClientOptions options;
         options.url = hub_url_;
-        options.key = key_;
+        options.key = domain::Secret(key_);
         client_ = std::make_unique<Client>(options);
         const auto until = steady_clock::now() + std::chrono::seconds{30};
         while (steady_clock::now() < until && !interrupted) {

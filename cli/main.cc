@@ -3,9 +3,40 @@
 #include <CLI/Formatter.hpp>
 #include <cstdio>
 #include <exception>
+#include <sstream>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cli/client.h"
 #include "cli/command.h"
+#include "platform/redact.h"
+
+namespace {
+
+/// A command line is everybody's to read (ps, /proc): what is secret in it is gone from there before anything begins.
+void hide_secrets(int argc, char** argv) {
+    const auto hide = [](char* text) {
+        for (; *text != '\0'; ++text) *text = '*';
+    };
+    bool next = false;
+    for (int i = 1; i < argc; ++i) {
+        char* const argument = argv[i];
+        const std::string_view text(argument);
+        // A definition may have secrets in it.
+        if (std::exchange(next, false) || text.starts_with('{')) {
+            hide(argument);
+            continue;
+        }
+        for (const std::string_view option : {"--database-url", "--token"}) {
+            if (text == option) next = true;
+            if (text.starts_with(option) && text.substr(option.size()).starts_with('='))
+                hide(argument + option.size() + 1);
+        }
+    }
+}
+
+}
 
 int main(int argc, char** argv) {
     using namespace impresario::cli;
@@ -42,9 +73,16 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
-        const int code = app.exit(e);
+        // It repeats what it does not understand: a key in a wrong place, for instance.
+        std::ostringstream out;
+        std::ostringstream err;
+        const int code = app.exit(e, out, err);
+        std::fputs(out.str().c_str(), stdout);
+        std::fputs(impresario::platform::redacted(err.str(), std::vector<impresario::domain::Secret>{}).c_str(),
+                   stderr);
         return code == 0 ? Exit::ok : Exit::usage;
     }
+    hide_secrets(argc, argv);
     try {
         return chosen ? chosen() : Exit::usage;
     } catch (const Refusal& refusal) {
