@@ -187,7 +187,7 @@ void EventStream::received(const NumberedEvent& event, const Text& text) {
     if (waiting_bytes_ > streams_.settings_.buffer) {
         if (streams_.on_dropped) streams_.on_dropped();
         log::info("a stream of events was too slow for what happens and was hung up on",
-                  {{"key", key_}, {"waiting_bytes", waiting_bytes_}, {"resumes_after", "its last event id"}});
+                  {{"key_id", key_}, {"waiting_bytes", waiting_bytes_}, {"resumes_after", "its last event id"}});
         stop();
         if (hang_up) hang_up();
         return;

@@ -132,6 +132,7 @@ class HubProcess {
           signals_(io_.get_executor(), SIGTERM, SIGINT) {}
 
     int run() {
+        log::identify(node_.id().text());
         api_.set_retention(retention_);
         api_.set_alerts(alerts_);
         api_.set_reports(reports_);
@@ -140,10 +141,12 @@ class HubProcess {
         try {
             server_.start();
         } catch (const std::exception& e) {
-            log::error(e.what(), {{"next", "is another hub running there? choose another with IMPRESARIO_HTTP_PORT"}});
+            log::error("the hub cannot listen",
+                       {{"error", e.what()},
+                        {"next", "is another hub running there? choose another with IMPRESARIO_HTTP_PORT"}});
             return Exit::failed;
         }
-        log::info("listening", {{"address", config_.http.address}, {"port", server_.port()}, {"node", node_.id()}});
+        log::info("listening", {{"address", config_.http.address}, {"port", server_.port()}});
         asio::co_spawn(io_, boot(), [this](const std::exception_ptr& failure) { ended(failure, "boot"); });
         asio::co_spawn(io_, watch_signals(), [this](const std::exception_ptr& failure) { ended(failure, "signals"); });
         io_.run();
@@ -156,7 +159,7 @@ class HubProcess {
         try {
             std::rethrow_exception(failure);
         } catch (const std::exception& e) {
-            log::error("the hub cannot go on", {{"part", what}, {"error", e.what()}});
+            log::error("the hub cannot go on", {{"task", what}, {"error", e.what()}});
         }
         exit_code_ = Exit::failed;
         io_.stop();
@@ -211,7 +214,7 @@ class HubProcess {
             api_.set_not_ready(why);
             if (why == said) return;
             said = why;
-            log::warn("not ready", {{"why", why}});
+            log::warn("not ready", {{"reason", why}});
         };
         for (;;) {
             std::optional<platform::SchemaStatus> status;

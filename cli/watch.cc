@@ -79,7 +79,7 @@ class Watch {
             const auto now = clock_.now();
             if (trouble.empty()) last_seen_ = now;
             if (trouble.empty() == troubled_)
-                log::warn(trouble.empty() ? "a hub works again" : "no hub works", {{"why", trouble}});
+                log::warn(trouble.empty() ? "a hub works again" : "no hub works", {{"reason", trouble}});
             troubled_ = !trouble.empty();
             auto telling = tell(now);
             co_await std::move(telling);

@@ -85,7 +85,7 @@ Task<bool> EventTail::round() {
     if (!wanted_) co_return false;
     if (mark.number < horizon_.settled()) {
         log::warn("the numbers of events have gone back; streams begin anew",
-                  {{"was", horizon_.settled()}, {"is", mark.number}});
+                  {{"from", horizon_.settled()}, {"to", mark.number}});
         horizon_ = Horizon{};
         begun_at_.reset();
         ready_ = false;

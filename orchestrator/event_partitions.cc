@@ -51,10 +51,10 @@ void EventPartitions::put_off(const char* what, const std::string& error) {
     const auto now = steady_clock::now();
     if (put_off_ == milliseconds{0}) put_off_since_ = now;
     put_off_ = std::clamp(std::min(put_off_, kLongestPause) * 2, kFirstPause, kLongestPause);
-    log::debug("the journal's partitions have to wait", {{"why", what}, {"error", error}});
+    log::debug("the journal's partitions have to wait", {{"reason", what}, {"error", error}});
     if (now - put_off_since_ < kPatience || std::exchange(said_, true)) return;
     log::warn("the journal's partitions have had to wait for a long time",
-              {{"why", what}, {"error", error}, {"next", "events go on; it is tried again and again"}});
+              {{"reason", what}, {"error", error}, {"next", "events go on; it is tried again and again"}});
 }
 
 Task<void> EventPartitions::look() {

@@ -21,7 +21,7 @@ namespace log = platform::log;
 void Hub::step_down(const char* why) {
     rebuild_ = false;
     if (!lead_) return;
-    log::info("no longer scheduler", {{"epoch", *lead_}, {"why", why}});
+    log::info("no longer scheduler", {{"epoch", *lead_}, {"reason", why}});
     lead_.reset();
     loaded_ = false;
     board_.reset();

@@ -142,7 +142,7 @@ Task<std::size_t> Hub::drop(TimePoint now) {
                                                              {"waiting", each.waiting},
                                                              {"limit", each.limit},
                                                              {"shed", victims.size()},
-                                                             {"restore", "impresario replay"}});
+                                                             {"next", "impresario replay"}});
     }
     const auto count = commands.size();
     if (count == 0) co_return 0;

@@ -135,8 +135,10 @@ Task<void> Hub::record_lanes_now(std::vector<GateWrite> gates, ChangedEndpoints 
     }
     for (const auto& write : gates)
         if (write.stops && recorded->lanes.contains(write.lane))
-            log::info("lane stopped",
-                      {{"lane", write.lane.text()}, {"gate", name(write.gate.kind)}, {"detail", write.gate.detail}});
+            log::info("lane stopped", {{"organization_id", write.lane.organization_id},
+                                       {"workflow_type", write.lane.workflow_type},
+                                       {"gate", name(write.gate.kind)},
+                                       {"detail", write.gate.detail}});
 }
 
 Task<void> Hub::show_state(bool always) {

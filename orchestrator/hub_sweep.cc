@@ -81,7 +81,7 @@ bool Hub::put_off_faulty(const ExecutionId& id, const std::exception_ptr& failur
         if (!refused.data()) return false;
         log::error(
             "an execution cannot be written",
-            {{"execution", id}, {"error", refused.what()}, {"next", "it is left out for a minute; see its row"}});
+            {{"execution_id", id}, {"error", refused.what()}, {"next", "it is left out for a minute; see its row"}});
         board_->put_off(id, now + kFaultyPause);
         return true;
     } catch (...) {

@@ -68,8 +68,9 @@ Task<void> Hub::record_weather_now(WeatherRecords records, std::int64_t epoch) {
     if (lead_ != epoch || !board_ || !recorded) co_return;
     for (const auto& [provider, record] : records) {
         if (told(recorded_weather_[provider], record) == domain::event::provider_cooling)
-            log::info("provider cooling",
-                      {{"provider", provider}, {"until", domain::rfc3339(*record.cooling_until)}, {"why", record.why}});
+            log::info(
+                "provider cooling",
+                {{"provider", provider}, {"until", domain::rfc3339(*record.cooling_until)}, {"reason", record.why}});
         recorded_weather_[provider] = record;
         const auto pending = changed_weather_.find(provider);
         if (pending != changed_weather_.end() && pending->second == record) changed_weather_.erase(pending);

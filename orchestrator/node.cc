@@ -203,7 +203,7 @@ Task<std::optional<IntakeReply>> Node::start_at_once(Arrival arrival, IntakeItem
         in_doubt = true;
     } catch (const std::exception& e) {
         // Queued as all others it may go, and if not its caller is told why.
-        log::info("not granted as it came", {{"execution", arrival.grant.after.id}, {"why", std::string(e.what())}});
+        log::info("not granted as it came", {{"execution_id", arrival.grant.after.id}, {"error", e.what()}});
     }
     starting_at_once_ = false;
     const bool started = reply && !reply->created.empty();
@@ -451,7 +451,7 @@ Task<void> Node::learn(domain::EndpointId endpoint) {
     auto learning =
         parts_.database.transact([this, endpoint](Tx& tx) { catalogue_store_.learn_deduplicates(tx, endpoint); });
     co_await std::move(learning);
-    log::info("endpoint deduplicates on webhook-id", {{"endpoint", endpoint}});
+    log::info("endpoint deduplicates on webhook-id", {{"endpoint_id", endpoint}});
 }
 
 /// Best effort: DELETE on the endpoint's address, signed like a trigger with an empty body. A service built on the kit
@@ -664,9 +664,9 @@ void Node::spawn(Task<void> task, const char* what) {
         try {
             std::rethrow_exception(failure);
         } catch (const platform::DatabaseUnavailable& e) {
-            log::debug("put off, the database is away", {{"what", what}, {"error", e.what()}});
+            log::debug("put off, the database is away", {{"task", what}, {"error", e.what()}});
         } catch (const std::exception& e) {
-            log::warn("a task failed", {{"what", what}, {"error", e.what()}});
+            log::warn("a task failed", {{"task", what}, {"error", e.what()}});
         }
     });
 }

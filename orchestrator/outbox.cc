@@ -100,7 +100,7 @@ void Outbox::spawn(Task<void> task, const char* what) {
         try {
             std::rethrow_exception(failure);
         } catch (const std::exception& e) {
-            log::error("a task of the outbox ended", {{"what", what}, {"error", e.what()}});
+            log::error("a task of the outbox ended", {{"task", what}, {"error", e.what()}});
         }
     });
 }

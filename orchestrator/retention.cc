@@ -113,7 +113,7 @@ Task<void> Retention::pass() {
     if (after.executions > before.executions || after.events > before.events)
         log::info("what has ended long ago was removed", {{"executions", after.executions - before.executions},
                                                           {"events", after.events - before.events},
-                                                          {"seconds", took}});
+                                                          {"latency_ms", static_cast<std::int64_t>(took * 1000)}});
 }
 
 /// Rests, and waits while something is short.
@@ -174,7 +174,7 @@ Task<void> Retention::remove_all(const std::string& organization_id, const std::
         }
         if (!refused.empty())
             log::warn("what ended long ago could not be removed",
-                      {{"execution", first}, {"error", refused}, {"next", "the others go on; it is tried again"}});
+                      {{"execution_id", first}, {"error", refused}, {"next", "the others go on; it is tried again"}});
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
 
 #include "platform/json_text.h"
 #include "platform/json_writer.h"
@@ -17,15 +18,18 @@ struct State {
     Format format = Format::text;
     std::string component = "impresario";
     std::shared_ptr<spdlog::logger> logger;
+    std::mutex mutex;
+    std::string worker_id;
 };
 
 State& state() {
-    static State made = [] {
-        State s;
-        s.logger = std::make_shared<spdlog::logger>("impresario", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-        s.logger->set_pattern("%v");
-        return s;
+    static State made;
+    static const bool ready = [] {
+        made.logger = std::make_shared<spdlog::logger>("impresario", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+        made.logger->set_pattern("%v");
+        return true;
     }();
+    static_cast<void>(ready);
     return made;
 }
 
@@ -70,16 +74,23 @@ void start(Level least, Format format, std::string_view component) {
     state().logger->flush_on(spdlog::level::debug);
 }
 
+void identify(std::string_view worker_id) {
+    const std::lock_guard lock(state().mutex);
+    state().worker_id = worker_id;
+}
+
 void write(Level level, std::string_view message, Fields fields) {
     State& s = state();
     if (!s.logger->should_log(spd(level))) return;
     if (s.format == Format::json) {
         JsonWriter json;
         json.open();
-        json.field("time", now_text())
-            .field("level", name(level))
-            .field("component", s.component)
-            .field("message", message);
+        json.field("time", now_text()).field("level", name(level)).field("component", s.component);
+        {
+            const std::lock_guard lock(s.mutex);
+            if (!s.worker_id.empty()) json.field("worker_id", s.worker_id);
+        }
+        json.field("message", message);
         for (const auto& [key, value] : fields) {
             if (value.quoted()) {
                 json.field(key, storable_text(value.text()));

@@ -1,5 +1,6 @@
 #pragma once
-// Logs: a constant message, then key=value. One JSON line per event in production, readable on a terminal.
+// Logs: a constant message, then key=value. One JSON line per event in production, readable on a terminal. The names of
+// fields are those that docs/operations.md lists: one word per idea (tests/agreement/names_test.cc).
 
 #include <concepts>
 #include <initializer_list>
@@ -43,6 +44,8 @@ enum class Format { json, text };
 
 /// Called once by main. Lines go to standard error. Thread-safe afterwards.
 void start(Level least, Format format, std::string_view component);
+/// Who this is among those that write to the same place: `worker_id` of each JSON line from now on. Any thread.
+void identify(std::string_view worker_id);
 
 void write(Level level, std::string_view message, Fields fields);
 

@@ -5,8 +5,8 @@
 #include "platform/log.h"
 #include "platform/peer_secrets_json.h"
 #include "subworkflows/needs_json.h"
-#include "subworkflows/workflow_type_json.h"
 #include "subworkflows/run_windows_json.h"
+#include "subworkflows/workflow_type_json.h"
 #include "subworkflows_sql.h"
 
 namespace impresario::subworkflows {
@@ -95,13 +95,15 @@ Catalogue CatalogueStore::load(Tx& tx) const {
             auto secret = keys_.open(sealed, context_of(type.lane, what));
             if (!secret)
                 platform::log::error("a secret was sealed under another hub key",
-                                     {{"lane", type.lane.text()},
+                                     {{"organization_id", type.lane.organization_id},
+                                      {"workflow_type", type.lane.workflow_type},
                                       {"secret", what},
                                       {"next", "give the hub its old key as well, or set the secret again"}});
             return secret;
         };
         if (auto bearer = open(row.view(), "bearer")) type.secrets.bearer = *std::move(bearer);
-        if (const auto headers = open(row.view(), "headers")) type.secrets.headers = platform::stored_headers(headers->reveal());
+        if (const auto headers = open(row.view(), "headers"))
+            type.secrets.headers = platform::stored_headers(headers->reveal());
         for (const auto& sealed : split(row.view()))
             if (auto secret = open(sealed, "signing")) type.secrets.signing.push_back(*std::move(secret));
         type.source = row.text();
@@ -201,7 +203,8 @@ bool CatalogueStore::put(Tx& tx, const WorkflowType& type) const {
     if (type.secrets.headers.empty()) {
         params.null();
     } else {
-        params.add(keys_.seal(domain::Secret(platform::headers_json(type.secrets.headers)), context_of(lane, "headers")));
+        params.add(
+            keys_.seal(domain::Secret(platform::headers_json(type.secrets.headers)), context_of(lane, "headers")));
     }
     params.add(std::move(signing)).add(type.source);
     params.add_or_null(type.cheaper_variant ? cheaper_variant_json(*type.cheaper_variant) : std::string{});

@@ -86,16 +86,24 @@ domain::Callback draft_batch(kit::Run& run, DraftSession* session) {
         try {
             store(run, *session, outcome.drafts);
         } catch (const platform::StatementRefused& e) {
-            log::error("drafts refused", {{"execution", run.trigger().execution_id}, {"error", tidy(e.what())}});
+            log::error("drafts refused", {{"workflow_type", run.trigger().workflow_type},
+                                          {"execution_id", run.trigger().execution_id},
+                                          {"attempts", run.trigger().attempt},
+                                          {"error", tidy(e.what())}});
             return failure("the database refused the drafts: " + tidy(e.what()), !e.data());
         } catch (const std::runtime_error& e) {
-            log::warn("drafts not stored", {{"execution", run.trigger().execution_id}, {"error", tidy(e.what())}});
+            log::warn("drafts not stored", {{"workflow_type", run.trigger().workflow_type},
+                                            {"execution_id", run.trigger().execution_id},
+                                            {"attempts", run.trigger().attempt},
+                                            {"error", tidy(e.what())}});
             return failure("the drafts could not be stored: " + tidy(e.what()), true);
         }
     } else {
         settle(outcome.drafts, {}, {});
     }
-    log::info("batch done", {{"execution", run.trigger().execution_id},
+    log::info("batch done", {{"workflow_type", run.trigger().workflow_type},
+                             {"execution_id", run.trigger().execution_id},
+                             {"attempts", run.trigger().attempt},
                              {"drafts", outcome.drafts.size()},
                              {"failed", outcome.failed.size()},
                              {"fetches", outcome.fetches}});

@@ -105,7 +105,7 @@ class Server {
         try {
             http_.start();
         } catch (const std::exception& e) {
-            log::error(e.what());
+            log::error("the service cannot listen", {{"error", e.what()}});
             return 1;
         }
         log::info("listening", {{"address", settings_.address}, {"port", http_.port()}});
@@ -272,7 +272,9 @@ class Server {
             json.close();
             const Told told = co_await tell(run, std::move(json).text());
             if (told.status == 409 || told.status == 401) {
-                log::info("the hub no longer waits for this", {{"execution_id", run->trigger().execution_id}});
+                log::info("the hub no longer waits for this", {{"workflow_type", run->trigger().workflow_type},
+                                                               {"execution_id", run->trigger().execution_id},
+                                                               {"attempts", run->trigger().attempt}});
                 run->cancel();
             } else if (told.status == 200) {
                 if (const auto at = platform::json_member(told.body, "timeout_at"))
@@ -294,7 +296,9 @@ class Server {
                 const bool again = told.status == 0 || told.status == 429 || told.status >= 500;
                 if (!again) {
                     if (told.status / 100 != 2)
-                        log::warn("the hub refused the callback", {{"execution_id", run->trigger().execution_id},
+                        log::warn("the hub refused the callback", {{"workflow_type", run->trigger().workflow_type},
+                                                                   {"execution_id", run->trigger().execution_id},
+                                                                   {"attempts", run->trigger().attempt},
                                                                    {"status", told.status},
                                                                    {"answer", told.body}});
                     break;

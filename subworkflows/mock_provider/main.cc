@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
     try {
         server.start();
     } catch (const std::exception& e) {
-        platform::log::error(e.what());
+        platform::log::error("the provider cannot listen", {{"error", e.what()}});
         return 1;
     }
     platform::log::info("listening", {{"provider", terms.name}, {"port", server.port()}});

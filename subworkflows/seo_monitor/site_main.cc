@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
     try {
         server.start();
     } catch (const std::exception& e) {
-        platform::log::error(e.what());
+        platform::log::error("the site cannot listen", {{"error", e.what()}});
         return 1;
     }
     origin = "http://127.0.0.1:" + std::to_string(server.port());

@@ -7,6 +7,7 @@
 namespace impresario::platform::log {
 
 void start(Level, Format, std::string_view) {}
+void identify(std::string_view) {}
 
 void write(Level level, std::string_view message, Fields fields) {
     auto& world = simulation::World::current();
