@@ -4,6 +4,7 @@
 
 #include "orchestrator/stalled_store.h"
 #include "orchestrator_sql.h"
+#include "platform/redact.h"
 
 namespace impresario::orchestrator {
 
@@ -46,7 +47,7 @@ HealthView HealthStore::view(Tx& tx, const std::string& organization_id, std::ch
         RowReader each(broken, i);
         BrokenEndpoint endpoint;
         endpoint.workflow_type = each.text();
-        endpoint.url = each.text();
+        endpoint.url = platform::shown_url(each.view());
         endpoint.detail = each.text();
         view.broken.push_back(std::move(endpoint));
     }

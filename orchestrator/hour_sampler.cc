@@ -28,11 +28,6 @@ constexpr std::chrono::milliseconds kShortestRest{20};
 /// What is more unusual than this says which executions are behind it.
 constexpr double kNotable = 3;
 
-struct Hour {
-    std::map<LaneSeries, double> values;
-    HourHistory history;
-};
-
 std::map<LaneSeries, double> read_hour(Tx& tx, TimePoint hour) {
     std::map<domain::Lane, reports::Ended> ended;
     reports::ReportStore().add_ended(tx, {hour, hour + hours{1}}, {}, ended);
@@ -78,16 +73,22 @@ Task<void> HourSampler::sample(TimePoint hour) {
 Task<void> HourSampler::compare_with_history(TimePoint hour) {
     auto comparing = node_.database().read([hour](Tx& tx) {
         const HourStore store;
-        std::vector<alerts::Reading> readings;
         const auto values = read_hour(tx, hour);
-        const auto history = store.history(tx, hour, kLongest);
-        for (const auto& each : compare(hour, values, history)) {
+        const auto compared = compare(hour, values, store.history(tx, hour, kLongest));
+        std::vector<LaneSeries> notable;
+        for (const auto& each : compared)
+            if (each.deviations >= kNotable) notable.push_back(each.of);
+        auto evidence = store.evidence(tx, notable, hour);
+        std::vector<alerts::Reading> readings;
+        for (const auto& each : compared) {
             alerts::Reading reading;
             reading.labels = {{"organization", each.of.lane.organization_id},
                               {"workflow_type", each.of.lane.workflow_type},
                               {"series", std::string(name(each.of.series))}};
             reading.value = each.deviations;
-            if (each.deviations >= kNotable) reading.evidence = store.evidence(tx, each.of, hour);
+            const auto found = std::find(notable.begin(), notable.end(), each.of);
+            if (found != notable.end())
+                reading.evidence = std::move(evidence[static_cast<std::size_t>(found - notable.begin())]);
             readings.push_back(std::move(reading));
         }
         return readings;

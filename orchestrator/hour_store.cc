@@ -10,6 +10,7 @@ namespace impresario::orchestrator {
 using domain::TimePoint;
 using platform::Params;
 using platform::RowReader;
+using platform::SqlArray;
 using platform::Tx;
 
 namespace {
@@ -58,15 +59,28 @@ HourHistory HourStore::history(Tx& tx, TimePoint at, domain::Duration longest) c
     return history;
 }
 
-std::vector<std::string> HourStore::evidence(Tx& tx, const LaneSeries& of, TimePoint hour) const {
+std::vector<std::vector<std::string>> HourStore::evidence(Tx& tx, const std::vector<LaneSeries>& asked,
+                                                          TimePoint hour) const {
+    SqlArray organizations;
+    SqlArray types;
+    SqlArray series;
+    for (const auto& each : asked) {
+        organizations.add(each.lane.organization_id);
+        types.add(each.lane.workflow_type);
+        series.add(name(each.series));
+    }
     const auto rows = tx.exec(sql::hour_evidence, Params()
-                                                      .add(of.lane.organization_id)
-                                                      .add(of.lane.workflow_type)
+                                                      .add(std::move(organizations))
+                                                      .add(std::move(types))
+                                                      .add(std::move(series))
                                                       .add(hour)
-                                                      .add(hour + std::chrono::hours{1})
-                                                      .add(name(of.series)));
-    std::vector<std::string> executions;
-    for (std::size_t i = 0; i < rows.size(); ++i) executions.push_back(RowReader(rows, i).text());
+                                                      .add(hour + std::chrono::hours{1}));
+    std::vector<std::vector<std::string>> executions(asked.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        const auto place = static_cast<std::size_t>(row.integer());
+        executions.at(place - 1).push_back(row.text());
+    }
     return executions;
 }
 

@@ -18,8 +18,10 @@ class HourStore {
     void write(platform::Tx& tx, domain::TimePoint hour, const std::map<LaneSeries, double>& values) const;
     /// The hours before `at` that are of the same hour of the day, as far back as that.
     HourHistory history(platform::Tx& tx, domain::TimePoint at, domain::Duration longest) const;
-    /// The executions that are likeliest to be behind it: of that hour, the most expensive, slowest, failed or latest.
-    std::vector<std::string> evidence(platform::Tx& tx, const LaneSeries& of, domain::TimePoint hour) const;
+    /// Of each, the executions that are likeliest to be behind it: of that hour, the most expensive, slowest, failed or
+    /// latest. As many as were asked for, in their order.
+    std::vector<std::vector<std::string>> evidence(platform::Tx& tx, const std::vector<LaneSeries>& asked,
+                                                   domain::TimePoint hour) const;
 };
 
 }

@@ -8,6 +8,7 @@
 #include "orchestrator/scheduler_store.h"
 #include "platform/json_writer.h"
 #include "platform/log.h"
+#include "platform/zone.h"
 #include "reports/document_json.h"
 #include "reports/document_text.h"
 #include "reports/report_json.h"
@@ -21,6 +22,7 @@ using platform::Task;
 using platform::Tx;
 using reports::Kind;
 using reports::ReportStore;
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
@@ -45,7 +47,7 @@ std::vector<journal::Measurement> lines_of(const reports::Report& report) {
     const auto total = report.total();
     platform::JsonWriter about;
     about.open();
-    about.field("period", reports::period_text(report.period, nullptr))
+    about.field("period", reports::period_text(report.period, platform::find_zone(report.zone)))
         .field("from", report.period.from)
         .field("to", report.period.to)
         .field("completed", total.completed)
@@ -129,8 +131,9 @@ Task<void> ReportRunner::make_now(Kind kind, reports::Period period) {
     if (made)
         log::info("a report was made",
                   {{"kind", reports::name(kind)},
-                   {"period", reports::period_text(period, nullptr)},
-                   {"seconds", std::chrono::duration<double>(steady_clock::now() - began).count()}});
+                   {"from", period.from},
+                   {"to", period.to},
+                   {"latency_ms", std::chrono::duration_cast<milliseconds>(steady_clock::now() - began).count()}});
 }
 
 Task<DeliveryResult> ReportRunner::send(const alerts::Receiver& receiver, reports::Delivery delivery) {
@@ -187,7 +190,7 @@ Task<void> ReportRunner::deliver() {
         co_await std::move(settling);
         if (result.kind != K::delivered)
             log::warn("a report was not taken",
-                      {{"receiver", delivery.receiver}, {"state", state}, {"error", result.error}});
+                      {{"receiver", delivery.receiver}, {"status", state}, {"error", result.error}});
     }
 }
 

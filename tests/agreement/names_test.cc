@@ -56,7 +56,7 @@ std::map<std::string, std::string> logged_fields() {
     const std::regex call("log::(debug|info|warn|error|write)\\(");
     const std::regex field("\\{\"(\\w+)\",");
     for (const auto* room : {"alerts", "api", "cli", "domain", "journal", "orchestrator", "platform", "priority_queue",
-                             "resource_manager", "schedules", "subworkflows", "webhooks"})
+                             "reports", "resource_manager", "schedules", "subworkflows", "webhooks"})
         for (const auto& entry : fs::recursive_directory_iterator(testing::kRoot / room)) {
             if (entry.path().extension() != ".cc" && entry.path().extension() != ".h") continue;
             const auto text = testing::text_of(entry.path());

@@ -112,6 +112,10 @@ TEST(Reports, WhatCameDueIsMadeOnceAndSentOnceToEach) {
     ASSERT_TRUE(webhook.wait_for(2)) << t.node->log();
     EXPECT_TRUE(eventually([&] { return t.count("reports") == "2"; })) << "of the day and of the week";
     EXPECT_EQ(t.count("orchestrator_metrics where metric_type in ('daily_summary', 'weekly_optimization')"), "2");
+    EXPECT_EQ(t.hub.database.value("select length(metadata ->> 'period') from orchestrator_metrics where metric_type "
+                                   "= 'daily_summary'"),
+              "10")
+        << "one day, by the clocks of the zone";
     std::set<std::string> kinds;
     for (const auto& asked : webhook.asked()) {
         kinds.insert(asked.json["kind"]);
