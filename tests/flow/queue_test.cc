@@ -34,6 +34,10 @@ TEST(Queue, AtItsSoftBoundItTurnsAwayAndSaysWhenThereIsRoom) {
     stopped(hub, peer, "other", Json::object());
     const auto enqueue = [&](const Json& body) { return hub.api("POST", "/v1/executions", body); };
     for (int i = 0; i < 3; ++i) EXPECT_EQ(enqueue({{"workflow_type", "bounded"}}).status, 201);
+    // A hub that has just started does not know yet how much waits.
+    ASSERT_TRUE(eventually([&] {
+        return hub.database.value("select waiting from queue_lengths where workflow_type = 'bounded'") == "3";
+    }));
     const auto full = enqueue({{"workflow_type", "bounded"}});
     EXPECT_EQ(full.status, 429) << full.body;
     EXPECT_EQ(full.json()["type"], "/problems/queue-full");
