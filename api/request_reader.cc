@@ -145,6 +145,11 @@ platform::HttpResponse invalid(const std::vector<FieldFault>& faults) {
     return problem(422, "invalid-request", detail, faults);
 }
 
+std::optional<platform::HttpResponse> refuse_name(const std::string& name, std::size_t longest) {
+    if (!name.empty() && name.size() <= longest) return std::nullopt;
+    return invalid({{"name", "must have 1 to " + std::to_string(longest) + " bytes"}});
+}
+
 std::string cursor_text(const Cursor& cursor) {
     return platform::base64url(std::to_string(domain::micros(cursor.at)) + "." + cursor.id);
 }

@@ -69,6 +69,8 @@ ByHand read_by_hand(std::string_view text, std::size_t most_reason,
 
 /// 422 with all faults; the detail names the first.
 platform::HttpResponse invalid(const std::vector<FieldFault>& faults);
+/// 422 for a name in the path that is empty or longer than so many bytes; nullopt: it can be one.
+std::optional<platform::HttpResponse> refuse_name(const std::string& name, std::size_t longest);
 
 /// "critical", "high", "normal", "low": 90, 70, 50, 20.
 std::optional<int> priority_class(std::string_view text);

@@ -28,11 +28,6 @@ HttpResponse no_policy() {
                    "/v1/fairness");
 }
 
-/// Everybody's shares are set together.
-HttpResponse not_yours() {
-    return problem(403, "forbidden", "shares concern all organizations; use an admin key of the organization default");
-}
-
 void write_policy(JsonWriter& json, const FairnessPolicy& policy) {
     json.field("version", policy.version)
         .field("updated_at", domain::rfc3339(policy.updated_at))
@@ -93,7 +88,7 @@ Task<HttpResponse> Api::show_fairness(Call call) {
 }
 
 Task<HttpResponse> Api::put_fairness(Call call) {
-    if (!call.caller.looks_after_all()) co_return not_yours();
+    if (!call.caller.looks_after_all()) co_return for_default_only("shares");
     auto policy = resource_manager::parse_fairness(call.request.body);
     if (!policy) co_return invalid(policy.error());
     policy->updated_by = call.caller.name;
@@ -110,7 +105,7 @@ Task<HttpResponse> Api::put_fairness(Call call) {
 
 /// What each who has work now would be asked to have, before and after.
 Task<HttpResponse> Api::preview_fairness(Call call) {
-    if (!call.caller.looks_after_all()) co_return not_yours();
+    if (!call.caller.looks_after_all()) co_return for_default_only("shares");
     const auto policy = resource_manager::parse_fairness(call.request.body);
     if (!policy) co_return invalid(policy.error());
     struct Found {
@@ -159,7 +154,7 @@ Task<HttpResponse> Api::preview_fairness(Call call) {
 }
 
 Task<HttpResponse> Api::clear_fairness(Call call) {
-    if (!call.caller.looks_after_all()) co_return not_yours();
+    if (!call.caller.looks_after_all()) co_return for_default_only("shares");
     auto clearing =
         node_.database().transact([by = call.caller.name, reason = call.request.parameter("reason").value_or("")](
                                       Tx& tx) { return FairnessStore().clear(tx, by, reason); });
@@ -172,7 +167,7 @@ Task<HttpResponse> Api::clear_fairness(Call call) {
 }
 
 Task<HttpResponse> Api::fairness_versions(Call call) {
-    if (!call.caller.looks_after_all()) co_return not_yours();
+    if (!call.caller.looks_after_all()) co_return for_default_only("shares");
     auto asked_versions = node_.database().read([](Tx& tx) { return FairnessStore().versions(tx); });
     const auto versions = co_await std::move(asked_versions);
     co_return json_response(200, versions_json(versions, "policy"));

@@ -69,11 +69,6 @@ HttpResponse not_held() {
 
 HttpResponse no_such_lock() { return problem(404, "not-found", "nobody holds this lock"); }
 
-std::optional<HttpResponse> refuse_name(const std::string& name) {
-    if (!name.empty() && name.size() <= schedules::kLongestLockName) return std::nullopt;
-    return invalid({{"name", "must have 1 to " + std::to_string(schedules::kLongestLockName) + " bytes"}});
-}
-
 }
 
 Task<HttpResponse> Api::list_locks(Call call) {
@@ -106,7 +101,7 @@ Task<HttpResponse> Api::get_lock(Call call) {
 /// has gone away meanwhile has it until its time is over, and gets it by asking again.
 Task<HttpResponse> Api::acquire_lock(Call call) {
     const LockName which{call.caller.organization_id, call.path["name"]};
-    if (auto refused = refuse_name(which.name)) co_return *std::move(refused);
+    if (auto refused = refuse_name(which.name, schedules::kLongestLockName)) co_return *std::move(refused);
     if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
     BodyReader body(call.request.body);
     const auto owner = body.text("owner", schedules::kLongestLockName);

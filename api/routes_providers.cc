@@ -137,12 +137,6 @@ void write_preview(JsonWriter& json, const resource_manager::ProviderLanePreview
     json.close();
 }
 
-/// Providers are everybody's: one organization's administrator would set the limits of all others.
-HttpResponse not_yours() {
-    return problem(403, "forbidden",
-                   "providers are shared by all organizations; use an admin key of the organization default");
-}
-
 }
 
 /// One provider or all of them, with what is used as the tables say.
@@ -183,7 +177,7 @@ Task<HttpResponse> Api::show_providers(Call call) {
 }
 
 Task<HttpResponse> Api::put_provider(Call call) {
-    if (!call.caller.looks_after_all()) co_return not_yours();
+    if (!call.caller.looks_after_all()) co_return for_default_only("providers");
     auto provider = resource_manager::parse_provider(call.request.body, call.path["name"]);
     if (!provider) co_return invalid(provider.error());
     provider->updated_by = call.caller.name;
@@ -200,7 +194,7 @@ Task<HttpResponse> Api::put_provider(Call call) {
 
 /// What would be so if it were put. Nothing is changed.
 Task<HttpResponse> Api::preview_provider(Call call) {
-    if (!call.caller.looks_after_all()) co_return not_yours();
+    if (!call.caller.looks_after_all()) co_return for_default_only("providers");
     auto parsed = resource_manager::parse_provider(call.request.body, call.path["name"]);
     if (!parsed) co_return invalid(parsed.error());
     const Provider after = *std::move(parsed);
@@ -235,7 +229,7 @@ Task<HttpResponse> Api::preview_provider(Call call) {
 }
 
 Task<HttpResponse> Api::delete_provider(Call call) {
-    if (!call.caller.looks_after_all()) co_return not_yours();
+    if (!call.caller.looks_after_all()) co_return for_default_only("providers");
     auto deleting = node_.database().transact([name = call.path["name"], by = call.caller.name](Tx& tx) {
         return ProviderStore().remove(tx, name, by, "deleted");
     });
@@ -276,7 +270,7 @@ Task<HttpResponse> Api::reset_provider(Call call) {
 
 /// The row says so, the provider's stream who and why; the catalogue brings it to whoever leads.
 Task<HttpResponse> Api::set_weather(Call call, std::optional<domain::TimePoint> until, std::string reason) {
-    if (!call.caller.looks_after_all()) co_return not_yours();
+    if (!call.caller.looks_after_all()) co_return for_default_only("providers");
     const auto name = call.path["name"];
     auto setting = node_.database().transact([this, name, until, reason, by = call.caller.name](Tx& tx) {
         const auto place = resource_manager::WeatherStore().set(tx, name, until, reason, by);

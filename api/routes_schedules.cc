@@ -29,6 +29,7 @@ namespace {
 constexpr std::size_t kMostBackfill = 1000;
 constexpr int kUsualPreview = 10;
 constexpr int kMostPreview = 200;
+constexpr std::size_t kLongestScheduleName = 200;
 
 HttpResponse no_such_schedule() {
     return problem(404, "not-found", "there is no such schedule; GET /v1/schedules lists them");
@@ -87,11 +88,6 @@ void anchor_at(Schedule& schedule, TimePoint now) {
     if (!recurrence.calendar && !recurrence.anchor) recurrence.anchor = std::chrono::floor<std::chrono::seconds>(now);
 }
 
-std::optional<HttpResponse> refuse_name(const std::string& name) {
-    if (!name.empty() && name.size() <= 200) return std::nullopt;
-    return invalid({{"name", "must have 1 to 200 bytes"}});
-}
-
 }
 
 orchestrator::MadeExecution Api::make_execution(const std::string& organization_id, const std::string& request) {
@@ -140,7 +136,7 @@ Task<HttpResponse> Api::get_schedule(Call call) {
 }
 
 Task<HttpResponse> Api::put_schedule(Call call) {
-    if (auto refused = refuse_name(call.path["name"])) co_return *std::move(refused);
+    if (auto refused = refuse_name(call.path["name"], kLongestScheduleName)) co_return *std::move(refused);
     if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
     auto parsed = schedules::parse_schedule(call.request.body);
     if (!parsed) co_return invalid(parsed.error());
@@ -243,8 +239,8 @@ Task<std::string> Api::due_of_schedule(std::string organization_id, Schedule sch
                                                  hub_.settings().unknown_cost);
         const auto amounts = subworkflows::need_amounts(type->from_input, schedule.input);
         const auto text = amounts ? domain::need_amounts_text(*amounts) : std::string();
-        const auto price = prices.at(
-            resource_manager::size_class(static_cast<std::int64_t>(schedule.input.size())), text.empty() ? nullptr : &text);
+        const auto price = prices.at(resource_manager::size_class(static_cast<std::int64_t>(schedule.input.size())),
+                                     text.empty() ? nullptr : &text);
         demand.needs = price.needs;
         demand.cost = price.cost;
         demand.guessed = price.guessed;

@@ -19,7 +19,7 @@ using schedules::WaitingToken;
 namespace {
 
 /// Ten years.
-constexpr int kLongestSeconds = 315'360'000;
+constexpr int kLongestTimer = 315'360'000;
 
 void write_timer(JsonWriter& json, const Timer& timer) {
     json.open();
@@ -49,11 +49,6 @@ HttpResponse not_waiting(const std::string& name, bool with_token) {
     return problem(409, "not-waiting",
                    name + (with_token ? " does not wait under this token" : " does not wait") +
                        ": it was moved, was cancelled or has come due; GET /v1/timers/" + name + " says which");
-}
-
-std::optional<HttpResponse> refuse_name(const std::string& name) {
-    if (!name.empty() && name.size() <= schedules::kLongestTimerName) return std::nullopt;
-    return invalid({{"name", "must have 1 to " + std::to_string(schedules::kLongestTimerName) + " bytes"}});
 }
 
 }
@@ -104,7 +99,7 @@ Task<HttpResponse> Api::get_timer(Call call) {
 }
 
 Task<HttpResponse> Api::put_timer(Call call) {
-    if (auto refused = refuse_name(call.path["name"])) co_return *std::move(refused);
+    if (auto refused = refuse_name(call.path["name"], schedules::kLongestTimerName)) co_return *std::move(refused);
     if (auto refused = BodyReader::refuse_body(call.request.body)) co_return *std::move(refused);
     BodyReader body(call.request.body);
     Timer timer;
@@ -112,7 +107,7 @@ Task<HttpResponse> Api::put_timer(Call call) {
     timer.name = call.path["name"];
     timer.updated_by = call.caller.name;
     const auto due = body.time("due_at");
-    const auto in = body.whole("in_seconds", 0, kLongestSeconds);
+    const auto in = body.whole("in_seconds", 0, kLongestTimer);
     const auto token = body.id<WaitingToken>("waiting_token");
     if (const auto payload = body.raw("payload")) timer.payload = std::string(*payload);
     if (timer.payload.size() > schedules::kLargestTimerPayload)

@@ -35,8 +35,8 @@ Task<HttpResponse> Api::get_type(Call call) {
     const auto catalogue = node_.catalogue();
     const auto* type = catalogue->find(lane);
     if (!type) co_return problem(404, "not-found", "there is no such workflow type");
-    auto asked_runs = node_.database().read(
-        [lane](Tx& tx) { return lane_runs(tx, lane.organization_id, lane.workflow_type); });
+    auto asked_runs =
+        node_.database().read([lane](Tx& tx) { return lane_runs(tx, lane.organization_id, lane.workflow_type); });
     auto runs = co_await std::move(asked_runs);
     co_return json_response(200, subworkflows::workflow_type_json(*type, runs[lane.workflow_type]));
 }
