@@ -24,7 +24,7 @@ namespace {
 
 /// One request may take so long; what is made by itself may take longer.
 constexpr std::chrono::seconds kPatience{20};
-constexpr std::size_t kLongestText = 1 << 20;
+constexpr std::size_t kLongestDocument = 1 << 20;
 
 HttpResponse of_type(const char* type, std::string body) {
     auto response = json_response(200, std::move(body));
@@ -94,8 +94,8 @@ Task<HttpResponse> Api::get_report(Call call) {
                           "itself is made in peace: GET /v1/reports");
     if (format == "json") co_return json_response(200, report->content);
     const auto document = reports::parse_document(report->document);
-    if (format == "html") co_return of_type("text/html; charset=utf-8", reports::html_text(document, kLongestText));
-    co_return of_type("text/plain; charset=utf-8", reports::plain_text(document, kLongestText));
+    if (format == "html") co_return of_type("text/html; charset=utf-8", reports::html_text(document, kLongestDocument));
+    co_return of_type("text/plain; charset=utf-8", reports::plain_text(document, kLongestDocument));
 }
 
 /// Once, at somebody's wish: nothing of it is kept.

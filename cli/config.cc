@@ -29,7 +29,7 @@ using std::chrono::seconds;
 
 namespace {
 
-std::optional<std::string> environment(const char* name) {
+std::optional<std::string> variable_of(const char* name) {
     const char* value = std::getenv(name);
     if (!value || !*value) return std::nullopt;
     return std::string(value);
@@ -62,7 +62,7 @@ class Reader {
             if (const auto secret = secret_text(*node, section + "." + key)) into = *secret;
         }
         if (variable)
-            if (auto value = environment(variable)) into = *value;
+            if (auto value = variable_of(variable)) into = *value;
     }
     template <class Number>
     void number(const std::string& section, const std::string& key, Number& into, std::int64_t least, std::int64_t most,
@@ -73,7 +73,7 @@ class Reader {
             if (!value) wrong(section + "." + key, "must be a whole number");
         }
         if (variable)
-            if (const auto given = environment(variable)) {
+            if (const auto given = variable_of(variable)) {
                 char* end = nullptr;
                 value = std::strtoll(given->c_str(), &end, 10);
                 if (*end != '\0') {
@@ -101,7 +101,7 @@ class Reader {
                 wrong(section + "." + key, "must be true or false");
             }
         }
-        const auto given = variable ? environment(variable) : std::nullopt;
+        const auto given = variable ? variable_of(variable) : std::nullopt;
         if (!given) return;
         if (*given != "true" && *given != "false") return wrong(variable, "must be true or false");
         into = *given == "true";
@@ -113,7 +113,7 @@ class Reader {
         const auto* table = node.as_table();
         if (table && table->size() == 1) {
             if (const auto name = (*table)["env"].value<std::string>()) {
-                if (auto value = environment(name->c_str())) return value;
+                if (auto value = variable_of(name->c_str())) return value;
                 wrong(where, "the environment variable " + *name + " is not set");
                 return std::nullopt;
             }
@@ -381,7 +381,7 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
             mistakes.push_back("egress.allow: must be an array of address blocks");
         }
     }
-    if (const auto given = environment("IMPRESARIO_EGRESS_ALLOW")) {
+    if (const auto given = variable_of("IMPRESARIO_EGRESS_ALLOW")) {
         std::stringstream list(*given);
         for (std::string each; std::getline(list, each, ',');) blocks.push_back(each);
     }
@@ -525,7 +525,7 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
 platform::DatabaseSettings database_settings(const std::string& url_option, const std::string& config_file) {
     platform::DatabaseSettings settings;
     std::string url = url_option;
-    if (url.empty()) url = environment("IMPRESARIO_DATABASE_URL").value_or("");
+    if (url.empty()) url = variable_of("IMPRESARIO_DATABASE_URL").value_or("");
     if (url.empty() && !config_file.empty()) {
         const auto loaded = load_config(config_file);
         url = loaded.config.database.url.reveal();

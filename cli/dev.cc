@@ -40,7 +40,7 @@ namespace {
 std::atomic<bool> interrupted{false};
 void on_signal(int) { interrupted = true; }
 
-struct Options {
+struct DevOptions {
     std::string directory = ".impresario";
     int port = 8080;
     bool reset = false;
@@ -99,7 +99,7 @@ const std::vector<std::pair<const char*, int>> kProviders = {{"gemini", 6}, {"op
 
 class Dev {
   public:
-    explicit Dev(Options options)
+    explicit Dev(DevOptions options)
         : options_(std::move(options)), dir_(fs::absolute(options_.directory).lexically_normal().string()) {}
 
     int run() {
@@ -521,7 +521,7 @@ class Dev {
         done();
     }
 
-    Options options_;
+    DevOptions options_;
     std::string dir_;
     std::string url_;
     std::string hub_url_;
@@ -542,7 +542,7 @@ class Dev {
 }
 
 void add_dev(Commands commands) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<DevOptions>();
     auto* command = commands.app.add_subcommand(
         "dev", "Everything on this machine: PostgreSQL, hub, four sub-workflows, two mock providers and a demo");
     command->add_option("--directory", options->directory, "Where it keeps its things");

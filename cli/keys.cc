@@ -10,7 +10,7 @@ namespace impresario::cli {
 
 namespace {
 
-struct Options {
+struct KeysOptions {
     std::string url;
     std::string config;
     std::string name = "cli";
@@ -21,7 +21,7 @@ struct Options {
 };
 
 template <class Body>
-int with_database(const Options& options, Body body) {
+int with_database(const KeysOptions& options, Body body) {
     const auto settings = database_settings(options.url, options.config);
     if (settings.url.empty()) {
         std::fprintf(stderr, "impresario: no database; give --database-url or set IMPRESARIO_DATABASE_URL\n");
@@ -41,7 +41,7 @@ int with_database(const Options& options, Body body) {
     }
 }
 
-int create(const Options& options) {
+int create(const KeysOptions& options) {
     const auto role = api::parse_role(options.role);
     if (!role) {
         std::fprintf(stderr, "impresario: --role must be viewer, submitter, operator or admin\n");
@@ -73,7 +73,7 @@ int create(const Options& options) {
     });
 }
 
-int list(const Options& options) {
+int list(const KeysOptions& options) {
     return with_database(options, [&](platform::Tx& tx) {
         const auto keys = api::ApiKeyStore().list(tx);
         if (options.json) {
@@ -106,7 +106,7 @@ int list(const Options& options) {
     });
 }
 
-int revoke(const Options& options) {
+int revoke(const KeysOptions& options) {
     const auto id = domain::ApiKeyId::parse(options.id);
     if (!id) {
         std::fprintf(stderr, "impresario: the key id must be a UUID; impresario keys list shows them\n");
@@ -127,7 +127,7 @@ int revoke(const Options& options) {
 void add_keys(Commands commands) {
     auto* command = commands.app.add_subcommand("keys", "Make, list and revoke API keys (works on the database)");
     command->require_subcommand(1);
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<KeysOptions>();
     const auto common = [&](CLI::App* sub) {
         sub->add_option("--database-url", options->url, "libpq URL or connection string (IMPRESARIO_DATABASE_URL)");
         sub->add_option("--config", options->config, "TOML configuration file")->envname("IMPRESARIO_CONFIG");

@@ -10,7 +10,7 @@ namespace impresario::cli {
 
 namespace {
 
-struct Options {
+struct MigrateOptions {
     std::string url;
     std::string config;
     int target = -1;
@@ -18,7 +18,7 @@ struct Options {
     bool json = false;
 };
 
-int migrate(const Options& options, const std::string& direction) {
+int migrate(const MigrateOptions& options, const std::string& direction) {
     const auto settings = database_settings(options.url, options.config);
     if (settings.url.empty()) {
         std::fprintf(stderr, "impresario: no database; give --database-url or set IMPRESARIO_DATABASE_URL\n");
@@ -99,7 +99,7 @@ int migrate(const Options& options, const std::string& direction) {
 void add_migrate(Commands commands) {
     auto* command = commands.app.add_subcommand("migrate", "Bring the database's schema up or down");
     command->require_subcommand(1);
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<MigrateOptions>();
     for (const char* direction : {"up", "down", "status"}) {
         const std::string way(direction);
         auto* sub = command->add_subcommand(way, way == "up"     ? "Apply what is missing"
