@@ -12,7 +12,8 @@ Api::Api(orchestrator::Node& node, orchestrator::Hub& hub, platform::Metrics& me
       hub_(hub),
       metrics_(metrics),
       settings_(settings),
-      streams_(node.executor(), node.database(), settings_.events) {
+      streams_(node.executor(), node.database(), settings_.events),
+      reports_place_(node.executor(), 1) {
     streams_.on_dropped = [this] { node_.probe().stream_dropped(); };
     add_routes();
 }

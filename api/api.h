@@ -10,15 +10,16 @@
 #include "api/problem.h"
 #include "api/router.h"
 #include "journal/subscriber_store.h"
+#include "orchestrator/alert_runner.h"
 #include "orchestrator/hub.h"
 #include "orchestrator/output_store.h"
-#include "orchestrator/alert_runner.h"
 #include "orchestrator/report_maker.h"
 #include "orchestrator/report_runner.h"
 #include "orchestrator/retention.h"
 #include "orchestrator/schedule_runner.h"
 #include "platform/http_server.h"
 #include "platform/metrics.h"
+#include "platform/semaphore.h"
 
 namespace impresario::api {
 
@@ -262,6 +263,7 @@ class Api {
     orchestrator::Retention* retention_ = nullptr;
     orchestrator::AlertRunner* alerts_ = nullptr;
     orchestrator::ReportRunner* reports_ = nullptr;
+    platform::Semaphore reports_place_;
     bool previewing_retention_ = false;
     std::string not_ready_;
 };

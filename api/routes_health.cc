@@ -36,10 +36,10 @@ Task<HttpResponse> Api::readyz(Call) {
     co_return plain(200, "ok\n");
 }
 
-/// How the hub is for the caller's organization, whoever leads: 200 with what is wrong, also without a database.
+/// How the hub is, as far as the caller may see it, whoever leads: 200 with what is wrong, also without a database.
 Task<HttpResponse> Api::health(Call call) {
     auto looking =
-        orchestrator::look_at_health(node_, call.caller.organization_id, hub_.settings().quiet, hub_.settings().health);
+        orchestrator::look_at_health(node_, call.caller.scope(), hub_.settings().quiet, hub_.settings().health);
     const auto [view, health] = co_await std::move(looking);
     JsonWriter json;
     json.open();

@@ -44,6 +44,7 @@ std::variant<orchestrator::ReportAsked, HttpResponse> Api::asked_report(Call& ca
     const auto now = node_.clock().now();
     orchestrator::ReportAsked asked{*kind, reports::latest_due(*kind, now, settings).period, settings.zone,
                                     call.caller.scope()};
+    if (alerts_) asked.alerts_kept = alerts_->settings().keep;
     const auto at = call.request.parameter("at");
     if (!at) return asked;
     const auto day = reports::parse_day(*at);
@@ -67,6 +68,9 @@ Task<std::optional<StoredReport>> Api::report_about(orchestrator::ReportAsked as
         auto found = co_await std::move(finding);
         if (found) co_return found;
     }
+    // One at a time: whoever asks for many gets them one after the other, and the pool is for those who work.
+    auto entering = reports_place_.enter();
+    const auto place = co_await std::move(entering);
     const auto until = steady_clock::now() + kPatience;
     auto making = orchestrator::make_report(node_, std::move(asked), [until] { return steady_clock::now() < until; });
     const auto made = co_await std::move(making);

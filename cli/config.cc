@@ -358,7 +358,7 @@ LoadedConfig read_config(const std::string& content, const std::string& called) 
     read.number("tracing", "sample_percent", config.tracing.sample_percent, 0, 100);
     read.text("tracing", "service_name", config.tracing.service_name);
     read.number("metrics", "series", config.most_series, 10, 1000000);
-    read.number("health", "queue_depth", config.hub.health.queue_depth, 1, 1000000000);
+    read.number("health", "queue_depth", config.hub.health.queue_depth, 1, 100000);
     read.duration("stalled", "quiet_seconds", config.hub.quiet, 10, 30 * 86400);
     config.node.public_url = "http://" + config.http.address + ":" + std::to_string(config.http.port);
     read.text("http", "public_url", config.node.public_url, "IMPRESARIO_PUBLIC_URL");

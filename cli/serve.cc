@@ -326,6 +326,9 @@ class HubProcess {
         alerts::Readings readings;
         readings["outbox_lag_seconds"] = orchestrator::read_backlogs(outbox_.backlogs());
         if (hours_.readings()) readings["anomaly_deviations"] = *hours_.readings();
+        if (const auto since = hours_.failing_since())
+            readings["reader_failing_seconds"].push_back(
+                {{{"reading", "anomaly_deviations"}}, domain::in_seconds(clock_.now() - *since)});
         return readings;
     }
 

@@ -23,6 +23,8 @@ create table report_deliveries (
     receiver   text not null,
     state      text not null default 'pending' check (state in ('pending', 'delivered', 'refused', 'lapsed')),
     attempts   integer not null default 0,
+    -- Of these, those that left and were not answered.
+    in_doubt   integer not null default 0,
     next_at    timestamptz not null default now(),
     error      text not null default '',
     settled_at timestamptz,

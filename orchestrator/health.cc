@@ -94,12 +94,20 @@ Health check_health(const HealthView& view, const HealthMarks& marks) {
     return health;
 }
 
-Health health_without_database(const std::string& why) {
+Health health_without_database(std::string because) {
     Health health;
     for (const auto& check : check_health({}, {}).checks)
         health.checks.push_back({check.name, false, "not known without the database"});
-    health.checks.front().because = "it does not answer: " + why;
+    health.checks.front().because = std::move(because);
     return health;
+}
+
+void not_known(Health& health, std::string_view check, std::string because) {
+    for (auto& each : health.checks) {
+        if (each.name != check) continue;
+        each.healthy = false;
+        each.because = std::move(because);
+    }
 }
 
 }

@@ -68,7 +68,9 @@ struct Health {
 };
 
 Health check_health(const HealthView& view, const HealthMarks& marks);
-/// The database does not answer: nothing else is known.
-Health health_without_database(const std::string& why);
+/// Nothing is known of any but the database, because of that.
+Health health_without_database(std::string because);
+/// A check could not be made, because of that.
+void not_known(Health& health, std::string_view check, std::string because);
 
 }

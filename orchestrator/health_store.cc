@@ -29,7 +29,7 @@ std::map<std::string, std::int64_t> count_nodes(Tx& tx) {
 
 }
 
-HealthView HealthStore::view(Tx& tx, const std::string& organization_id, std::chrono::seconds quiet) const {
+HealthView HealthStore::view(Tx& tx, const std::string& organization_id) const {
     const auto of = [&] { return Params().add_or_null(organization_id); };
     HealthView view;
     const auto rows = tx.exec(sql::read_health, of());
@@ -53,9 +53,15 @@ HealthView HealthStore::view(Tx& tx, const std::string& organization_id, std::ch
     }
     const auto alerts = tx.exec(sql::read_critical_alerts, of());
     for (std::size_t i = 0; i < alerts.size(); ++i) view.alerts.push_back(RowReader(alerts, i).text());
-    const auto stalled = StalledStore().find(tx, organization_id, quiet, kMostStalled);
-    for (const auto& each : stalled.executions) ++view.stalled[each.stall.cause];
     return view;
+}
+
+std::map<StallCause, std::int64_t> HealthStore::stalled(Tx& tx, const std::string& organization_id,
+                                                        std::chrono::seconds quiet) const {
+    std::map<StallCause, std::int64_t> causes;
+    const auto found = StalledStore().find(tx, organization_id, quiet, kMostStalled);
+    for (const auto& each : found.executions) ++causes[each.stall.cause];
+    return causes;
 }
 
 HealthCounts HealthStore::count(Tx& tx) const {

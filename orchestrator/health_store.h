@@ -26,9 +26,11 @@ struct HealthCounts {
 class HealthStore {
   public:
     HealthCounts count(platform::Tx& tx) const;
-    /// What the checks look at, but for how the database is; "": of all organizations. `quiet`: who has not been heard
-    /// of for so long has stalled.
-    HealthView view(platform::Tx& tx, const std::string& organization_id, std::chrono::seconds quiet) const;
+    /// What the checks look at, but for how the database is and what has stalled; "": of all organizations.
+    HealthView view(platform::Tx& tx, const std::string& organization_id) const;
+    /// What is active and has not been heard of for `quiet`.
+    std::map<StallCause, std::int64_t> stalled(platform::Tx& tx, const std::string& organization_id,
+                                               std::chrono::seconds quiet) const;
     /// By how much balances and the sums of their entries differ, over all budgets: 0. Reads the whole ledger.
     domain::MicroUsd ledger_difference(platform::Tx& tx) const;
 };

@@ -27,42 +27,60 @@ constexpr int kRest = 4;
 constexpr std::chrono::milliseconds kShortestRest{20};
 /// What is more unusual than this says which executions are behind it.
 constexpr double kNotable = 3;
-
-std::map<LaneSeries, double> read_hour(Tx& tx, TimePoint hour) {
-    std::map<domain::Lane, reports::Ended> ended;
-    reports::ReportStore().add_ended(tx, {hour, hour + hours{1}}, {}, ended);
-    return hour_of(ended);
-}
+constexpr std::size_t kMostExplained = 20;
+constexpr std::chrono::minutes kQuarter{15};
 
 }
 
-/// What the database refuses, because it takes too long, is tried again a minute later.
+/// What the database refuses, because it takes too long, is passed over: the next hour is another one.
 Task<steady_clock::duration> HourSampler::turn() {
-    try {
-        co_await catch_up();
-    } catch (const platform::StatementRefused& refused) {
-        log::warn("what an hour came to could not be summed up",
-                  {{"error", refused.what()}, {"next", "it is tried again in a minute"}});
+    const auto last = std::chrono::floor<hours>(node_.clock().now() - kSettled) - hours{1};
+    auto asking = node_.database().read([](Tx& tx) { return HourStore().next(tx, kLongest); });
+    const auto next = co_await std::move(asking);
+    if (!next) {
+        readings_.emplace();
+        co_return kEvery;
+    }
+    for (auto hour = *next; hour <= last && goes_on(); hour += hours{1}) {
+        const auto began = steady_clock::now();
+        auto reading = read(hour);
+        const auto values = co_await std::move(reading);
+        auto writing = write(hour, values);
+        co_await std::move(writing);
+        co_await pause(std::max<steady_clock::duration>((steady_clock::now() - began) * kRest, kShortestRest));
+    }
+    if (goes_on() && compared_ != last) {
+        auto comparing = compare_with_history(last);
+        co_await std::move(comparing);
     }
     co_return kEvery;
 }
 
-Task<void> HourSampler::catch_up() {
-    const auto last = std::chrono::floor<hours>(node_.clock().now() - kSettled) - hours{1};
-    auto asking = node_.database().read([](Tx& tx) { return HourStore().next(tx, kLongest); });
-    const auto next = co_await std::move(asking);
-    if (!next) co_return;
-    for (auto hour = *next; hour <= last && goes_on(); hour += hours{1}) {
-        const auto began = steady_clock::now();
-        co_await sample(hour);
-        co_await pause(std::max<steady_clock::duration>((steady_clock::now() - began) * kRest, kShortestRest));
+/// A quarter at a time. nullopt: the database refused one.
+Task<std::optional<std::map<LaneSeries, double>>> HourSampler::read(TimePoint hour) {
+    std::map<domain::Lane, reports::Ended> ended;
+    for (auto from = hour; from < hour + hours{1}; from += kQuarter) {
+        std::string trouble;
+        try {
+            auto reading = node_.database().read([from](Tx& tx) {
+                std::map<domain::Lane, reports::Ended> part;
+                reports::ReportStore().add_ended(tx, {from, from + kQuarter}, {}, part);
+                return part;
+            });
+            const auto part = co_await std::move(reading);
+            for (const auto& [lane, sums] : part) ended[lane].add(sums);
+        } catch (const platform::StatementRefused& refused) {
+            trouble = refused.what();
+        }
+        if (trouble.empty()) continue;
+        log::warn("what an hour came to could not be summed up",
+                  {{"from", hour}, {"error", trouble}, {"next", "it is passed over"}});
+        co_return std::nullopt;
     }
-    if (goes_on() && compared_ != last) co_await compare_with_history(last);
+    co_return hour_of(ended);
 }
 
-Task<void> HourSampler::sample(TimePoint hour) {
-    auto reading = node_.database().read([hour](Tx& tx) { return read_hour(tx, hour); });
-    const auto values = co_await std::move(reading);
+Task<void> HourSampler::write(TimePoint hour, std::optional<std::map<LaneSeries, double>> values) {
     auto writing = node_.database().transact([this, epoch = hub_.epoch(), hour, &values](Tx& tx) {
         SchedulerStore().fence(tx, epoch, node_.id());
         HourStore().write(tx, hour, values);
@@ -70,31 +88,61 @@ Task<void> HourSampler::sample(TimePoint hour) {
     co_await std::move(writing);
 }
 
+/// Where it cannot be done, what is known stays as it is until the next hour, and somebody is told (reader_failing).
 Task<void> HourSampler::compare_with_history(TimePoint hour) {
-    auto comparing = node_.database().read([hour](Tx& tx) {
-        const HourStore store;
-        const auto values = read_hour(tx, hour);
-        const auto compared = compare(hour, values, store.history(tx, hour, kLongest));
-        std::vector<LaneSeries> notable;
-        for (const auto& each : compared)
-            if (each.deviations >= kNotable) notable.push_back(each.of);
-        auto evidence = store.evidence(tx, notable, hour);
-        std::vector<alerts::Reading> readings;
-        for (const auto& each : compared) {
-            alerts::Reading reading;
-            reading.labels = {{"organization", each.of.lane.organization_id},
-                              {"workflow_type", each.of.lane.workflow_type},
-                              {"series", std::string(name(each.of.series))}};
-            reading.value = each.deviations;
-            const auto found = std::find(notable.begin(), notable.end(), each.of);
-            if (found != notable.end())
-                reading.evidence = std::move(evidence[static_cast<std::size_t>(found - notable.begin())]);
-            readings.push_back(std::move(reading));
-        }
-        return readings;
-    });
-    readings_ = co_await std::move(comparing);
     compared_ = hour;
+    auto reading = read(hour);
+    const auto values = co_await std::move(reading);
+    std::vector<Unusual> compared;
+    std::string trouble = values ? "" : "the hour could not be summed up";
+    if (values) {
+        try {
+            auto comparing = node_.database().read(
+                [hour, &values](Tx& tx) { return compare(hour, *values, HourStore().history(tx, hour, kLongest)); });
+            compared = co_await std::move(comparing);
+        } catch (const platform::StatementRefused& refused) {
+            trouble = refused.what();
+        }
+    }
+    if (!trouble.empty()) {
+        log::warn("an hour could not be compared with others", {{"from", hour}, {"error", trouble}});
+        if (!failing_since_) failing_since_ = node_.clock().now();
+        co_return;
+    }
+    failing_since_.reset();
+    auto finding = find_evidence(hour, compared);
+    const auto evidence = co_await std::move(finding);
+    std::vector<alerts::Reading> readings;
+    for (const auto& each : compared) {
+        alerts::Reading reading_of;
+        reading_of.labels = {{"organization", each.of.lane.organization_id},
+                             {"workflow_type", each.of.lane.workflow_type},
+                             {"series", std::string(name(each.of.series))}};
+        reading_of.value = each.deviations;
+        if (const auto found = evidence.find(each.of); found != evidence.end()) reading_of.evidence = found->second;
+        readings.push_back(std::move(reading_of));
+    }
+    readings_ = std::move(readings);
+}
+
+/// Of the most unusual. An alert without it is better than none.
+Task<std::map<LaneSeries, std::vector<std::string>>> HourSampler::find_evidence(TimePoint hour,
+                                                                                std::vector<Unusual> compared) {
+    std::erase_if(compared, [](const auto& each) { return each.deviations < kNotable; });
+    std::sort(compared.begin(), compared.end(),
+              [](const auto& a, const auto& b) { return a.deviations > b.deviations; });
+    if (compared.size() > kMostExplained) compared.resize(kMostExplained);
+    std::vector<LaneSeries> asked;
+    for (const auto& each : compared) asked.push_back(each.of);
+    std::map<LaneSeries, std::vector<std::string>> evidence;
+    try {
+        auto reading = node_.database().read([&asked, hour](Tx& tx) { return HourStore().evidence(tx, asked, hour); });
+        auto found = co_await std::move(reading);
+        for (std::size_t i = 0; i < asked.size(); ++i) evidence[asked[i]] = std::move(found[i]);
+    } catch (const platform::StatementRefused& refused) {
+        log::warn("what is behind an unusual hour could not be found", {{"from", hour}, {"error", refused.what()}});
+    }
+    co_return evidence;
 }
 
 }

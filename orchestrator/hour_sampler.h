@@ -19,19 +19,26 @@ class HourSampler final : public LeaderLoop {
     /// anomaly_deviations; nullopt: it is not known yet.
     const std::optional<std::vector<alerts::Reading>>& readings() const { return readings_; }
 
+    /// nullopt: it could be read the last time.
+    std::optional<domain::TimePoint> failing_since() const { return failing_since_; }
+
   private:
     platform::Task<std::chrono::steady_clock::duration> turn() override;
     void forget() override {}
     void stand_down() override {
         readings_.reset();
+        failing_since_.reset();
         compared_ = {};
     }
-    platform::Task<void> catch_up();
-    platform::Task<void> sample(domain::TimePoint hour);
+    platform::Task<std::optional<std::map<LaneSeries, double>>> read(domain::TimePoint hour);
+    platform::Task<void> write(domain::TimePoint hour, std::optional<std::map<LaneSeries, double>> values);
     platform::Task<void> compare_with_history(domain::TimePoint hour);
+    platform::Task<std::map<LaneSeries, std::vector<std::string>>> find_evidence(domain::TimePoint hour,
+                                                                                 std::vector<Unusual> compared);
 
     std::optional<std::vector<alerts::Reading>> readings_;
-    /// The hour that they are of.
+    std::optional<domain::TimePoint> failing_since_;
+    /// The hour that was looked at last.
     domain::TimePoint compared_{};
 };
 

@@ -17,6 +17,7 @@ namespace {
 /// The line that says that an hour was looked at, and the beginning of the names of the others.
 constexpr std::string_view kHour = "hour";
 constexpr std::string_view kPrefix = "hour_";
+constexpr double kPassedOver = -1;
 }
 
 std::optional<TimePoint> HourStore::next(Tx& tx, domain::Duration longest) const {
@@ -24,9 +25,11 @@ std::optional<TimePoint> HourStore::next(Tx& tx, domain::Duration longest) const
     return RowReader(rows, 0).maybe_time();
 }
 
-void HourStore::write(Tx& tx, TimePoint hour, const std::map<LaneSeries, double>& values) const {
-    std::vector<journal::Measurement> lines{{std::string(kHour), static_cast<double>(values.size()), "{}", hour}};
-    for (const auto& [of, value] : values) {
+void HourStore::write(Tx& tx, TimePoint hour, const std::optional<std::map<LaneSeries, double>>& values) const {
+    const auto lanes = values ? static_cast<double>(values->size()) : kPassedOver;
+    std::vector<journal::Measurement> lines{{std::string(kHour), lanes, "{}", hour}};
+    const auto known = values.value_or(std::map<LaneSeries, double>{});
+    for (const auto& [of, value] : known) {
         platform::JsonWriter about;
         about.open();
         about.field("organization_id", of.lane.organization_id).field("workflow_type", of.lane.workflow_type);
@@ -48,7 +51,7 @@ HourHistory HourStore::history(Tx& tx, TimePoint at, domain::Duration longest) c
         const auto hour = row.time();
         const double value = row.real();
         if (type == kHour) {
-            history.hours.push_back(hour);
+            if (value != kPassedOver) history.hours.push_back(hour);
             continue;
         }
         const auto series = domain::value_in(kSeries, std::string_view(type).substr(kPrefix.size()));

@@ -15,7 +15,9 @@ class HourStore {
     /// The hour after the last one that was written down; where none was, the one in which something first ended, but
     /// at most so long ago. nullopt: nothing has ended yet.
     std::optional<domain::TimePoint> next(platform::Tx& tx, domain::Duration longest) const;
-    void write(platform::Tx& tx, domain::TimePoint hour, const std::map<LaneSeries, double>& values) const;
+    /// nullopt: the hour is passed over, and says nothing about what is usual.
+    void write(platform::Tx& tx, domain::TimePoint hour,
+               const std::optional<std::map<LaneSeries, double>>& values) const;
     /// The hours before `at` that are of the same hour of the day, as far back as that.
     HourHistory history(platform::Tx& tx, domain::TimePoint at, domain::Duration longest) const;
     /// Of each, the executions that are likeliest to be behind it: of that hour, the most expensive, slowest, failed or

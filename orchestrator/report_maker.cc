@@ -23,6 +23,11 @@ namespace {
 /// A report says where things go from here as long as it is news.
 constexpr std::chrono::hours kNews{36};
 constexpr std::size_t kMostExecutions = 3;
+constexpr std::size_t kMostFailures = 200;
+/// Closed intervals of gates are kept for so long (forget_lane_gates.sql).
+constexpr std::chrono::hours kGatesKept{24 * 30};
+/// What the database does not sum up in time is asked in four parts, unless it is as short as that.
+constexpr std::chrono::minutes kShortest{5};
 
 struct Hour {
     std::map<domain::Lane, reports::Ended> lanes;
@@ -62,6 +67,7 @@ class Sums {
         for (auto& [key, failure] : failures_) report.failures.push_back(std::move(failure));
         std::stable_sort(report.failures.begin(), report.failures.end(),
                          [](const auto& a, const auto& b) { return a.count > b.count; });
+        if (report.failures.size() > kMostFailures) report.failures.resize(kMostFailures);
     }
 
   private:
@@ -124,27 +130,48 @@ Task<std::optional<Report>> make_report(Node& node, ReportAsked asked, std::func
     report.organization_id = asked.organization_id;
     report.made_at = now;
     Sums sums;
-    for (auto from = asked.period.from; from < std::min(asked.period.to, now);) {
+    std::vector<Period> parts;
+    for (auto from = asked.period.from; from < std::min(asked.period.to, now); from += std::chrono::hours{1})
+        parts.push_back({from, std::min(from + std::chrono::hours{1}, asked.period.to)});
+    // The last one is the next one.
+    std::reverse(parts.begin(), parts.end());
+    while (!parts.empty()) {
         if (!goes_on()) co_return std::nullopt;
-        const Period hour{from, std::min(from + std::chrono::hours{1}, asked.period.to)};
-        auto reading = node.database().read(
-            [hour, organization = asked.organization_id](Tx& tx) { return read_hour(tx, hour, organization); });
-        auto read = co_await std::move(reading);
-        sums.add(std::move(read));
-        from = hour.to;
+        const auto part = parts.back();
+        parts.pop_back();
+        const auto began = std::chrono::steady_clock::now();
+        std::optional<Hour> read;
+        try {
+            auto reading = node.database().read(
+                [part, organization = asked.organization_id](Tx& tx) { return read_hour(tx, part, organization); });
+            read = co_await std::move(reading);
+        } catch (const platform::StatementRefused&) {
+            if (part.to - part.from <= kShortest) throw;
+        }
+        if (read) {
+            sums.add(*std::move(read));
+        } else {
+            for (int i = 3; i >= 0; --i)
+                parts.push_back(
+                    {part.from + (part.to - part.from) * i / 4, part.from + (part.to - part.from) * (i + 1) / 4});
+        }
+        if (asked.gently) co_await platform::pause_for(std::chrono::steady_clock::now() - began);
     }
     sums.write(report);
-    auto reading = node.database().read([report, now, catalogue = node.catalogue()](Tx& tx) mutable {
-        const ReportStore store;
-        const auto& organization = report.organization_id;
-        report.known_from = store.known_from(tx);
-        report.gates = store.gates(tx, report.period, organization);
-        report.alerts = store.alerts(tx, report.period, organization);
-        report.budgets = store.budgets(tx, report.period, organization);
-        if (now - report.period.to < kNews) report.outlook = look_ahead(tx, report, now);
-        report.proposals = reports::proposals(report, limits_of(tx, *catalogue, organization));
-        return report;
-    });
+    auto reading = node.database().read(
+        [report, now, alerts_kept = asked.alerts_kept, catalogue = node.catalogue()](Tx& tx) mutable {
+            const ReportStore store;
+            const auto& organization = report.organization_id;
+            report.known_from = store.known_from(tx);
+            report.gates_known = now - report.period.from < kGatesKept;
+            report.alerts_known = now - report.period.from < alerts_kept;
+            report.gates = store.gates(tx, report.period, organization);
+            report.alerts = store.alerts(tx, report.period, organization);
+            report.budgets = store.budgets(tx, report.period, organization);
+            if (now - report.period.to < kNews) report.outlook = look_ahead(tx, report, now);
+            report.proposals = reports::proposals(report, limits_of(tx, *catalogue, organization));
+            return report;
+        });
     auto whole = co_await std::move(reading);
     co_return whole;
 }

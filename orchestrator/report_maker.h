@@ -16,6 +16,10 @@ struct ReportAsked {
     std::string zone;
     /// "": of all.
     std::string organization_id = {};
+    /// Rests between its statements for as long as they take: it is nobody's rival.
+    bool gently = false;
+    /// For how long alerts are kept that have resolved.
+    domain::Duration alerts_kept = std::chrono::hours{24 * 90};
 };
 
 /// `goes_on` is asked between the hours; nullopt: it said no. Of what has not ended yet it says what there is. Throws

@@ -87,11 +87,21 @@ ReportRunner::ReportRunner(Node& node, Hub& hub, AlertSender& sender, const repo
 
 Task<steady_clock::duration> ReportRunner::turn() {
     if (!settings_.enabled) co_return kEvery;
-    try {
-        for (const auto kind : {Kind::daily, Kind::weekly}) co_await make(kind);
-    } catch (const platform::StatementRefused& refused) {
-        // Others are still to be sent.
-        log::warn("a report could not be made", {{"error", refused.what()}, {"next", "it is tried again in a minute"}});
+    for (const auto kind : {Kind::daily, Kind::weekly}) {
+        auto& refused = refused_[kind];
+        if (steady_clock::now() < refused.next) continue;
+        std::string trouble;
+        try {
+            co_await make(kind);
+            refused.times = 0;
+        } catch (const platform::StatementRefused& refusal) {
+            trouble = refusal.what();
+        }
+        if (trouble.empty()) continue;
+        // The other kind, and those that are made, have nothing to do with it.
+        refused.next = steady_clock::now() + kEvery * (1 << std::min(refused.times++, 6));
+        log::warn("a report could not be made",
+                  {{"kind", reports::name(kind)}, {"error", trouble}, {"next", "it is tried again later"}});
     }
     co_await deliver();
     auto asking = node_.database().read([](Tx& tx) { return ReportStore().next_due(tx); });
@@ -116,7 +126,7 @@ Task<void> ReportRunner::make(Kind kind) {
 
 Task<void> ReportRunner::make_now(Kind kind, reports::Period period) {
     const auto began = steady_clock::now();
-    auto making = make_report(node_, {kind, period, settings_.zone}, [this] { return goes_on(); });
+    auto making = make_report(node_, {kind, period, settings_.zone, {}, true}, [this] { return goes_on(); });
     auto report = co_await std::move(making);
     if (!report) co_return;
     auto writing = node_.database().transact([this, epoch = hub_.epoch(), &report](Tx& tx) {
@@ -178,14 +188,15 @@ Task<void> ReportRunner::deliver() {
         auto sending = send(*receiver, delivery);
         const auto result = co_await std::move(sending);
         using K = DeliveryResult::Kind;
-        const bool doubtful = result.kind == K::unknown && delivery.attempts >= kMostInDoubt;
+        const bool unanswered = result.kind == K::unknown;
+        const bool doubtful = unanswered && delivery.in_doubt + 1 >= kMostInDoubt;
         const char* state = result.kind == K::delivered ? "delivered"
                             : result.kind == K::refused ? "refused"
                             : doubtful                  ? "lapsed"
                                                         : "pending";
         const auto again = std::max(pause_after(delivery.attempts), result.retry_after.value_or(Duration{0}));
-        auto settling = node_.database().transact([&delivery, state, &result, again](Tx& tx) {
-            ReportStore().settle(tx, delivery, state, result.error, again);
+        auto settling = node_.database().transact([&delivery, state, &result, again, unanswered](Tx& tx) {
+            ReportStore().settle(tx, delivery, state, result.error, again, unanswered);
         });
         co_await std::move(settling);
         if (result.kind != K::delivered)

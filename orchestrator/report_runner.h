@@ -1,6 +1,8 @@
 #pragma once
 // Makes the reports that are due, and sends each to whoever is to have it, as long as this node leads.
 
+#include <map>
+
 #include "alerts/settings.h"
 #include "orchestrator/alert_sender.h"
 #include "orchestrator/leader_loop.h"
@@ -29,6 +31,12 @@ class ReportRunner final : public LeaderLoop {
     AlertSender& sender_;
     const reports::Settings& settings_;
     std::chrono::steady_clock::time_point forgot_at_{};
+    /// How often in a row the database would not sum one up, and when it is asked again.
+    struct Refused {
+        int times = 0;
+        std::chrono::steady_clock::time_point next{};
+    };
+    std::map<reports::Kind, Refused> refused_;
 };
 
 }

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kMostRows = 15;
 constexpr std::size_t kLongestCell = 200;
+constexpr const char* kNotKept = "That is not known any more: it is too long ago.";
 
 std::string number(double value, const char* form) {
     char text[64];
@@ -154,8 +155,8 @@ class Writer {
     }
 
     void gates() {
-        table("What held work back", {"type", "gate", "of", "for", "of the time"}, report_.gates, "Nothing did.",
-              [&](const GateTime& each) -> std::vector<std::string> {
+        table("What held work back", {"type", "gate", "of", "for", "of the time"}, report_.gates,
+              report_.gates_known ? "Nothing did." : kNotKept, [&](const GateTime& each) -> std::vector<std::string> {
                   return {called(each.lane), each.gate, each.subject, length(each.seconds),
                           share(100 * each.seconds / std::max(1.0, report_.period_seconds()))};
               });
@@ -172,8 +173,8 @@ class Writer {
     void alerts() {
         const auto anomalies = std::count_if(report_.alerts.begin(), report_.alerts.end(),
                                              [](const auto& each) { return each.name == "anomaly"; });
-        table("Alerts and anomalies", {"alert", "since", "until", "", "such as"}, report_.alerts, "None.",
-              [&](const AlertSeen& each) -> std::vector<std::string> {
+        table("Alerts and anomalies", {"alert", "since", "until", "", "such as"}, report_.alerts,
+              report_.alerts_known ? "None." : kNotKept, [&](const AlertSeen& each) -> std::vector<std::string> {
                   return {each.name, clock(each.since, zone_), each.until ? clock(*each.until, zone_) : "fires",
                           cell(each.summary), each.executions.empty() ? "" : each.executions.front()};
               });
@@ -229,6 +230,10 @@ Ended Report::total() const {
     Ended sum;
     for (const auto& [lane, ended] : lanes) sum.add(ended);
     return sum;
+}
+
+double Report::period_seconds() const {
+    return domain::in_seconds(std::min(period.to, std::max(made_at, period.from)) - period.from);
 }
 
 Document document_of(const Report& report) { return Writer(report).write(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 
 namespace impresario::reports {
 
@@ -39,19 +40,33 @@ std::string dollars(domain::MicroUsd amount) {
 
 double in_usd(domain::MicroUsd amount) { return static_cast<double>(amount.value) / 1e6; }
 
-/// The longest that one lane was held by it: lanes are held at the same time.
-double held(const Report& report, std::string_view gate, std::string_view subject) {
+using OfLane = std::function<bool(const domain::Lane&)>;
+
+/// The longest that one lane of these was held by it: lanes are held at the same time.
+double held(
+    const Report& report, std::string_view gate, std::string_view subject,
+    const OfLane& of = [](const auto&) { return true; }) {
     double longest = 0;
     for (const auto& each : report.gates)
-        if (each.gate == gate && each.subject == subject) longest = std::max(longest, each.seconds);
+        if (each.gate == gate && each.subject == subject && of(each.lane)) longest = std::max(longest, each.seconds);
     return longest;
+}
+
+/// A budget's name is its organization's own; what is for all stops those that have none of that name.
+OfLane stopped_by(const Report& report, const BudgetUse& budget) {
+    return [&](const domain::Lane& lane) {
+        if (!budget.organization_id.empty()) return lane.organization_id == budget.organization_id;
+        return std::none_of(report.budgets.begin(), report.budgets.end(), [&](const BudgetUse& other) {
+            return other.name == budget.name && other.organization_id == lane.organization_id;
+        });
+    };
 }
 
 void of_budgets(const Report& report, std::vector<Proposal>& found) {
     for (const auto& budget : report.budgets) {
         // What a rolling window held at its most is not kept, and a batch's budget ends with it.
         if (budget.window == "rolling" || budget.window == "batch" || budget.limit.value <= 0) continue;
-        const double stopped = held(report, "budget", budget.name);
+        const double stopped = held(report, "budget", budget.name, stopped_by(report, budget));
         const bool full = budget.peak_percent() >= kBudgetFull || stopped > 0;
         const bool idle = budget.windows >= kLeastWindows && budget.peak.value > 0 &&
                           budget.peak_percent() <= kBudgetIdle && stopped <= 0;
@@ -124,7 +139,7 @@ void of_concurrency(const Report& report, const Limits& limits, std::vector<Prop
 
 std::vector<Proposal> proposals(const Report& report, const Limits& limits) {
     std::vector<Proposal> found;
-    if (report.kind != Kind::weekly) return found;
+    if (report.kind != Kind::weekly || report.made_at < report.period.to) return found;
     of_budgets(report, found);
     of_providers(report, limits, found);
     of_concurrency(report, limits, found);

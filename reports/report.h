@@ -114,6 +114,9 @@ struct Report {
     std::string organization_id = {};
     /// What ended before that is gone, and is not counted.
     std::optional<domain::TimePoint> known_from = std::nullopt;
+    /// Whether what closed gates, and what fired, is still kept of all of the period.
+    bool gates_known = true;
+    bool alerts_known = true;
     std::map<domain::Lane, Ended> lanes = {};
     std::vector<ProviderUse> providers = {};
     /// The longest first.
@@ -127,7 +130,8 @@ struct Report {
     std::vector<Proposal> proposals = {};
 
     Ended total() const;
-    double period_seconds() const { return domain::in_seconds(period.to - period.from); }
+    /// As far as it had passed when the report was made.
+    double period_seconds() const;
 };
 
 }

@@ -82,7 +82,9 @@ std::string report_json(const Report& report) {
         .field("zone", report.zone)
         .field("made_at", report.made_at)
         .field_or_null("organization_id", report.organization_id)
-        .field("known_from", report.known_from);
+        .field("known_from", report.known_from)
+        .field("gates_known", report.gates_known)
+        .field("alerts_known", report.alerts_known);
     json.open("total", '{');
     write_ended(json, report.total());
     json.close();

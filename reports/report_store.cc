@@ -155,10 +155,7 @@ std::vector<QueueOutlook> ReportStore::queues(Tx& tx, const std::string& organiz
 
 std::optional<domain::TimePoint> ReportStore::known_from(Tx& tx) const {
     const auto rows = tx.exec(sql::known_from);
-    RowReader row(rows, 0);
-    const bool removed = row.flag();
-    const auto first = row.maybe_time();
-    return removed ? first : std::nullopt;
+    return RowReader(rows, 0).maybe_time();
 }
 
 domain::TimePoint ReportStore::installed_at(Tx& tx) const {
@@ -219,6 +216,7 @@ std::vector<Delivery> ReportStore::claim(Tx& tx) const {
         delivery.report = row.id<ReportId>();
         delivery.receiver = row.text();
         delivery.attempts = row.small();
+        delivery.in_doubt = row.small();
         delivery.kind = domain::value_in(kKinds, row.view()).value_or(Kind::daily);
         delivery.made_at = row.time();
         delivery.content = row.text();
@@ -236,13 +234,14 @@ std::optional<domain::Duration> ReportStore::next_due(Tx& tx) const {
 }
 
 void ReportStore::settle(Tx& tx, const Delivery& delivery, std::string_view state, const std::string& error,
-                         domain::Duration again) const {
+                         domain::Duration again, bool unanswered) const {
     tx.send(sql::settle_delivery, Params()
                                       .add(delivery.report)
                                       .add(delivery.receiver)
                                       .add(state)
                                       .add(error)
-                                      .add(std::to_string(domain::in_seconds(again))));
+                                      .add(std::to_string(domain::in_seconds(again)))
+                                      .add(unanswered));
 }
 
 void ReportStore::lapse(Tx& tx, const std::vector<std::string>& receivers) const {

@@ -19,6 +19,8 @@ struct Delivery {
     std::string receiver;
     /// This one too.
     int attempts = 0;
+    /// Of those before, that left and were not answered.
+    int in_doubt = 0;
     Kind kind = Kind::daily;
     domain::TimePoint made_at{};
     std::string content;
@@ -56,7 +58,7 @@ class ReportStore {
     std::vector<AlertSeen> alerts(platform::Tx& tx, const Period& period, const std::string& organization_id) const;
     std::vector<BudgetUse> budgets(platform::Tx& tx, const Period& period, const std::string& organization_id) const;
     std::vector<QueueOutlook> queues(platform::Tx& tx, const std::string& organization_id) const;
-    /// Where executions have been removed: when the first one ended that is still there.
+    /// Where executions have been removed: from when on all that ended is still there.
     std::optional<domain::TimePoint> known_from(platform::Tx& tx) const;
 
     /// When the first organization came to be.
@@ -73,9 +75,9 @@ class ReportStore {
     std::vector<Delivery> claim(platform::Tx& tx) const;
     /// Until the next one's time comes; nullopt: there is none.
     std::optional<domain::Duration> next_due(platform::Tx& tx) const;
-    /// `state`: delivered, refused, lapsed, or pending: again after that.
+    /// `state`: delivered, refused, lapsed, or pending: again after that. `unanswered`: it left and was not answered.
     void settle(platform::Tx& tx, const Delivery& delivery, std::string_view state, const std::string& error,
-                domain::Duration again) const;
+                domain::Duration again, bool unanswered) const;
     /// Those that are a day old, and those to whom nothing is sent any more.
     void lapse(platform::Tx& tx, const std::vector<std::string>& receivers) const;
     /// What is older than 400 days.

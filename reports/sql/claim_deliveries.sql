@@ -4,6 +4,6 @@ with taken as (
     where (report_id, receiver) in (
         select report_id, receiver from report_deliveries where state = 'pending' and next_at <= now()
         order by next_at, report_id, receiver limit 8 for update skip locked)
-    returning report_id, receiver, attempts)
-select t.report_id, t.receiver, t.attempts, r.kind, r.created_at, r.content, r.document
+    returning report_id, receiver, attempts, in_doubt)
+select t.report_id, t.receiver, t.attempts, t.in_doubt, r.kind, r.created_at, r.content, r.document
 from taken t join reports r using (report_id) order by t.report_id, t.receiver

@@ -1,2 +1,2 @@
--- Whether executions have been removed, and the end of the oldest that is still there.
-select (select executions > 0 from retention), (select min(completed_at) from executions where completed_at is not null)
+-- What ended before that may be gone: the end of the last day (UTC) of which something was removed.
+select (max(day) + 1)::timestamp at time zone 'UTC' from execution_days

@@ -29,7 +29,9 @@ TEST(Reports, ADayIsSummedUpByTheClocksOfItsZone) {
     HubFixture hub("[reports]\nzone = \"Europe/Berlin\"\n");
     hub.register_type("work", peer.url());
     ended(hub, "work", "completed", "2026-03-10T22:59:59Z", 8);
-    ended(hub, "work", "failed", "2026-03-10T12:00:00Z", 2, "error_data", R"('{"message": "no such page 17"}')");
+    for (const auto* page : {"17", "18"})
+        ended(hub, "work", "failed", "2026-03-10T12:00:00Z", 1, "error_data",
+              "'{\"message\": \"no such page " + std::string(page) + "\"}'");
     ended(hub, "work", "cancelled", "2026-03-09T23:00:00Z", 1);
     // Of what never started nothing is known about how long it waited.
     hub.database.run(
@@ -54,6 +56,8 @@ TEST(Reports, ADayIsSummedUpByTheClocksOfItsZone) {
     EXPECT_EQ(report["failures"][0]["error"], "no such page 17");
     EXPECT_THAT(report["failures"][0]["executions"], SizeIs(2));
     EXPECT_TRUE(report["forecast"].is_null()) << "of the past nothing is forecast";
+    EXPECT_TRUE(report["known_from"].is_null());
+    EXPECT_FALSE(report["gates_known"]) << "they are kept for 30 days";
 
     const auto text = hub.cli({"report", "daily", "--at", "2026-03-10", "--table"});
     EXPECT_EQ(text.code, 0);
@@ -61,6 +65,10 @@ TEST(Reports, ADayIsSummedUpByTheClocksOfItsZone) {
     EXPECT_THAT(text.text, HasSubstr("no such page 17"));
     EXPECT_THAT(hub.cli({"report", "daily", "--at", "2026-03-10", "--html"}).text, HasSubstr("<!DOCTYPE html>"));
     EXPECT_EQ(hub.cli({"report", "weekly", "--at", "2026-03-12", "--json"}).json()["total"]["completed"], 208);
+    hub.database.run(
+        "insert into execution_days values ('default', 'work', '2026-03-10', 'completed', 1, 1, 0, 0, 0, 0, 0, 0)");
+    EXPECT_THAT(hub.cli({"report", "daily", "--at", "2026-03-10", "--table"}).text,
+                HasSubstr("What ended before 2026-03-11 01:00 has been removed and is not counted."));
     EXPECT_EQ(hub.get("/v1/reports/daily?at=today")["errors"][0]["pointer"], "at");
     EXPECT_EQ(hub.api("GET", "/v1/reports/daily?at=2999-01-01").status, 422);
     EXPECT_EQ(hub.api("GET", "/v1/reports/hourly").status, 404);

@@ -18,6 +18,7 @@ Report day() {
     Settings settings;
     settings.zone = report.zone;
     report.period = period_of(Kind::daily, *parse_day("2026-11-27"), settings);
+    report.made_at = report.period.to;
     auto& work = report.lanes[{"default", "work"}];
     work.completed = 9;
     work.failed = 1;

@@ -17,6 +17,7 @@ Report week() {
     Report report;
     report.kind = Kind::weekly;
     report.period = {domain::TimePoint{}, domain::TimePoint{} + std::chrono::hours{168}};
+    report.made_at = report.period.to;
     return report;
 }
 
@@ -90,8 +91,24 @@ TEST(Proposals, ConcurrencyIsRaisedWhereWhatRunsSucceeds) {
     EXPECT_THAT(proposals(report, limits), IsEmpty());
 }
 
-TEST(Proposals, ADaySaysNothing) {
+TEST(Proposals, ABudgetIsItsOrganizationsOwn) {
     auto report = week();
+    report.budgets = {budget(60), budget(60), budget(60)};
+    report.budgets[1].organization_id = "acme";
+    report.budgets[2].organization_id = "";
+    report.gates = {{{"acme", "work"}, "budget", "day", 7200}};
+    const auto found = proposals(report, {});
+    ASSERT_THAT(found, SizeIs(1)) << "neither that of another nor that of all has stopped it";
+    EXPECT_EQ(found[0].subject, "budget day of acme");
+}
+
+TEST(Proposals, ADayOrPartOfAWeekSaysNothing) {
+    auto report = week();
+    report.budgets = {budget(100)};
+    EXPECT_THAT(proposals(report, {}), SizeIs(1));
+    report.made_at = report.period.to - std::chrono::hours{1};
+    EXPECT_THAT(proposals(report, {}), IsEmpty());
+    report = week();
     report.kind = Kind::daily;
     report.budgets = {budget(100)};
     EXPECT_THAT(proposals(report, {}), IsEmpty());
