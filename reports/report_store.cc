@@ -1,5 +1,7 @@
 #include "reports/report_store.h"
 
+#include <type_traits>
+
 #include "platform/json_text.h"
 #include "reports_sql.h"
 
@@ -14,6 +16,16 @@ namespace {
 
 Params of(const Period& period, const std::string& organization_id) {
     return Params().add(period.from).add(period.to).add_or_null(organization_id);
+}
+
+template <class Read>
+auto read_all(const platform::Rows& rows, Read read) {
+    std::vector<std::invoke_result_t<Read&, RowReader&>> all;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        all.push_back(read(row));
+    }
+    return all;
 }
 
 domain::Lane lane_of(RowReader& row) {
@@ -59,9 +71,7 @@ void ReportStore::add_ended(Tx& tx, const Period& period, const std::string& org
 
 std::vector<Failure> ReportStore::failures(Tx& tx, const Period& period, const std::string& organization_id) const {
     const auto rows = tx.exec(sql::failed_in, of(period, organization_id));
-    std::vector<Failure> failures;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return read_all(rows, [](RowReader& row) {
         Failure failure;
         failure.lane = lane_of(row);
         failure.reason = row.text();
@@ -69,47 +79,38 @@ std::vector<Failure> ReportStore::failures(Tx& tx, const Period& period, const s
         failure.error = row.text();
         failure.count = row.integer();
         failure.executions = platform::json_strings(row.view());
-        failures.push_back(std::move(failure));
-    }
-    return failures;
+        return failure;
+    });
 }
 
 std::vector<ProviderUse> ReportStore::providers(Tx& tx, const Period& period,
                                                 const std::string& organization_id) const {
     const auto rows = tx.exec(sql::used_in, of(period, organization_id));
-    std::vector<ProviderUse> uses;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return read_all(rows, [](RowReader& row) {
         ProviderUse use;
         use.lane = lane_of(row);
         use.provider = row.text();
         use.usages = row.integer();
         use.cost = domain::MicroUsd{row.integer()};
-        uses.push_back(std::move(use));
-    }
-    return uses;
+        return use;
+    });
 }
 
 std::vector<GateTime> ReportStore::gates(Tx& tx, const Period& period, const std::string& organization_id) const {
     const auto rows = tx.exec(sql::gates_in, of(period, organization_id));
-    std::vector<GateTime> gates;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return read_all(rows, [](RowReader& row) {
         GateTime gate;
         gate.lane = lane_of(row);
         gate.gate = row.text();
         gate.subject = row.text();
         gate.seconds = row.real();
-        gates.push_back(std::move(gate));
-    }
-    return gates;
+        return gate;
+    });
 }
 
 std::vector<AlertSeen> ReportStore::alerts(Tx& tx, const Period& period, const std::string& organization_id) const {
     const auto rows = tx.exec(sql::alerts_in, of(period, organization_id));
-    std::vector<AlertSeen> alerts;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return read_all(rows, [](RowReader& row) {
         AlertSeen alert;
         alert.name = row.text();
         alert.severity = row.text();
@@ -117,16 +118,13 @@ std::vector<AlertSeen> ReportStore::alerts(Tx& tx, const Period& period, const s
         alert.since = row.time();
         alert.until = row.maybe_time();
         alert.executions = platform::json_strings(row.view());
-        alerts.push_back(std::move(alert));
-    }
-    return alerts;
+        return alert;
+    });
 }
 
 std::vector<BudgetUse> ReportStore::budgets(Tx& tx, const Period& period, const std::string& organization_id) const {
     const auto rows = tx.exec(sql::budgets_in, of(period, organization_id));
-    std::vector<BudgetUse> budgets;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return read_all(rows, [](RowReader& row) {
         BudgetUse budget;
         budget.organization_id = row.text();
         budget.name = row.text();
@@ -135,22 +133,18 @@ std::vector<BudgetUse> ReportStore::budgets(Tx& tx, const Period& period, const 
         budget.settled = domain::MicroUsd{row.integer()};
         budget.peak = domain::MicroUsd{row.integer()};
         budget.windows = row.integer();
-        budgets.push_back(std::move(budget));
-    }
-    return budgets;
+        return budget;
+    });
 }
 
 std::vector<QueueOutlook> ReportStore::queues(Tx& tx, const std::string& organization_id) const {
     const auto rows = tx.exec(sql::queues_now, Params().add_or_null(organization_id));
-    std::vector<QueueOutlook> queues;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return read_all(rows, [](RowReader& row) {
         QueueOutlook queue;
         queue.lane = lane_of(row);
         queue.waiting = row.integer();
-        queues.push_back(std::move(queue));
-    }
-    return queues;
+        return queue;
+    });
 }
 
 std::optional<domain::TimePoint> ReportStore::known_from(Tx& tx) const {
@@ -191,9 +185,7 @@ std::optional<ReportId> ReportStore::put(Tx& tx, const Report& report, const std
 
 std::vector<ReportRow> ReportStore::list(Tx& tx, const std::string& kind, int most) const {
     const auto rows = tx.exec(sql::list_reports, Params().add_or_null(kind).add(most));
-    std::vector<ReportRow> reports;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return read_all(rows, [](RowReader& row) {
         ReportRow report;
         report.id = row.id<ReportId>();
         report.kind = row.text();
@@ -202,16 +194,13 @@ std::vector<ReportRow> ReportStore::list(Tx& tx, const std::string& kind, int mo
         report.zone = row.text();
         report.made_at = row.time();
         report.deliveries = row.text();
-        reports.push_back(std::move(report));
-    }
-    return reports;
+        return report;
+    });
 }
 
 std::vector<Delivery> ReportStore::claim(Tx& tx) const {
     const auto rows = tx.exec(sql::claim_deliveries);
-    std::vector<Delivery> taken;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return read_all(rows, [](RowReader& row) {
         Delivery delivery;
         delivery.report = row.id<ReportId>();
         delivery.receiver = row.text();
@@ -221,9 +210,8 @@ std::vector<Delivery> ReportStore::claim(Tx& tx) const {
         delivery.made_at = row.time();
         delivery.content = row.text();
         delivery.document = row.text();
-        taken.push_back(std::move(delivery));
-    }
-    return taken;
+        return delivery;
+    });
 }
 
 std::optional<domain::Duration> ReportStore::next_due(Tx& tx) const {
