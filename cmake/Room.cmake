@@ -1,4 +1,4 @@
-option(IMPRESARIO_UNITY "Compile several sources of the API and of the CLI at once: quicker from a cold start, slower after each change" ON)
+option(IMPRESARIO_UNITY "Compile several sources at once where CMake says that it can be done: quicker from a cold start, slower after each change" ON)
 
 # room(<name> SOURCES <file>... USES <target>... [ASYNC] [UNITY])
 #
@@ -22,7 +22,20 @@ endfunction()
 function(compile_together target)
   if(IMPRESARIO_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
-    # To GCC an anonymous namespace in an included file is one of a header.
-    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+    takes_unity(${target})
   endif()
+endfunction()
+
+# The same of some of its sources: compile_group(<target> <name of the group> <file>...)
+function(compile_group target group)
+  if(IMPRESARIO_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP ${group})
+    takes_unity(${target})
+  endif()
+endfunction()
+
+# To GCC an anonymous namespace in an included file is one of a header.
+function(takes_unity target)
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()

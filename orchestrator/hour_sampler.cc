@@ -21,7 +21,7 @@ namespace {
 constexpr hours kLongest{24 * 35};
 /// An hour is looked at once everybody who had to do with it has committed.
 constexpr std::chrono::minutes kSettled{2};
-constexpr std::chrono::minutes kEvery{1};
+constexpr std::chrono::minutes kLookEvery{1};
 /// After an hour it rests for so many times as long as that took: it is nobody's rival.
 constexpr int kRest = 4;
 constexpr std::chrono::milliseconds kShortestRest{20};
@@ -39,7 +39,7 @@ Task<steady_clock::duration> HourSampler::turn() {
     const auto next = co_await std::move(asking);
     if (!next) {
         readings_.emplace();
-        co_return kEvery;
+        co_return kLookEvery;
     }
     for (auto hour = *next; hour <= last && goes_on(); hour += hours{1}) {
         const auto began = steady_clock::now();
@@ -53,7 +53,7 @@ Task<steady_clock::duration> HourSampler::turn() {
         auto comparing = compare_with_history(last);
         co_await std::move(comparing);
     }
-    co_return kEvery;
+    co_return kLookEvery;
 }
 
 /// A quarter at a time. nullopt: the database refused one.
