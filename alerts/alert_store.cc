@@ -6,6 +6,7 @@
 #include "platform/json_text.h"
 #include "platform/json_writer.h"
 #include "platform/log.h"
+#include "platform/read_rows.h"
 
 namespace impresario::alerts {
 
@@ -330,9 +331,7 @@ void AlertStore::settle(Tx& tx, const std::string& notification, std::string_vie
 
 std::vector<NotificationRow> AlertStore::notifications(Tx& tx, const std::string& receiver, int most) const {
     const auto rows = tx.exec(sql::list_notifications, Params().add(receiver).add(most));
-    std::vector<NotificationRow> all;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         NotificationRow read;
         auto& notification = read.notification;
         notification.id = row.text();
@@ -348,9 +347,8 @@ std::vector<NotificationRow> AlertStore::notifications(Tx& tx, const std::string
         read.error = row.text();
         read.created_at = row.time();
         read.settled_at = row.maybe_time();
-        all.push_back(std::move(read));
-    }
-    return all;
+        return read;
+    });
 }
 
 std::int64_t AlertStore::forget(Tx& tx, domain::Duration age) const {

@@ -9,8 +9,7 @@ namespace {
 /// The first of the kinds, in their order; else the first of all.
 std::string first_of(const std::vector<Receiver>& receivers, const std::string& name,
                      std::initializer_list<ReceiverKind> kinds) {
-    for (const auto& each : receivers)
-        if (each.name == name) return name;
+    if (find_receiver(receivers, name)) return name;
     for (const auto kind : kinds)
         for (const auto& each : receivers)
             if (each.kind == kind) return each.name;
@@ -26,6 +25,12 @@ void rename(Route& route, const std::vector<Receiver>& receivers) {
     for (auto& child : route.children) rename(child, receivers);
 }
 
+}
+
+const Receiver* find_receiver(const std::vector<Receiver>& receivers, std::string_view name) {
+    for (const auto& each : receivers)
+        if (each.name == name) return &each;
+    return nullptr;
 }
 
 domain::Duration pace_of(ReceiverKind kind) {

@@ -49,6 +49,9 @@ struct Receiver {
     MessageTemplates templates = {};
 };
 
+/// nullptr: there is none of that name.
+const Receiver* find_receiver(const std::vector<Receiver>& receivers, std::string_view name);
+
 struct Settings {
     bool enabled = true;
     std::vector<Rule> rules = default_rules();

@@ -3,6 +3,7 @@
 #include "api_sql.h"
 #include "domain/name_table.h"
 #include "platform/crypto.h"
+#include "platform/read_rows.h"
 
 namespace impresario::api {
 
@@ -75,9 +76,7 @@ domain::Secret ApiKeyStore::create(Tx& tx, const Caller& caller) const {
 
 std::vector<ApiKeyRow> ApiKeyStore::list(Tx& tx) const {
     const auto rows = tx.exec(sql::list_keys);
-    std::vector<ApiKeyRow> keys;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         ApiKeyRow key;
         key.caller.key = row.id<domain::ApiKeyId>();
         key.caller.organization_id = row.text();
@@ -86,9 +85,8 @@ std::vector<ApiKeyRow> ApiKeyStore::list(Tx& tx) const {
         key.hint = row.text();
         key.created_at = row.time();
         key.revoked_at = row.maybe_time();
-        keys.push_back(std::move(key));
-    }
-    return keys;
+        return key;
+    });
 }
 
 bool ApiKeyStore::revoke(Tx& tx, const domain::ApiKeyId& id) const {

@@ -3,6 +3,7 @@
 #include "alerts/alertmanager_json.h"
 #include "api/api.h"
 #include "api/problem.h"
+#include "api/receiver_answer.h"
 #include "api/request_reader.h"
 #include "orchestrator/alert_runner.h"
 #include "platform/json_writer.h"
@@ -249,18 +250,11 @@ Task<HttpResponse> Api::list_receivers(Call call) {
 Task<HttpResponse> Api::test_receiver(Call call) {
     if (!call.caller.looks_after_all()) co_return for_default_only("receivers");
     const auto which = call.path["name"];
-    bool known = false;
-    if (alerts_)
-        for (const auto& each : alerts_->settings().receivers) known = known || each.name == which;
-    if (!known) co_return problem(404, "not-found", "there is no such receiver; the configuration's [alerts] has them");
+    if (!alerts_ || !alerts::find_receiver(alerts_->settings().receivers, which))
+        co_return problem(404, "not-found", "there is no such receiver; the configuration's [alerts] has them");
     auto testing = alerts_->test(which, call.caller.name);
     const auto result = co_await std::move(testing);
-    JsonWriter json;
-    json.open();
-    json.field("ok", result.kind == alerts::DeliveryResult::Kind::delivered).field("outcome", name(result.kind));
-    json.field_or_null("error", result.error);
-    json.close();
-    co_return json_response(200, std::move(json).text());
+    co_return receiver_answer(result);
 }
 
 Task<HttpResponse> Api::list_notifications(Call call) {

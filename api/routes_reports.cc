@@ -1,6 +1,7 @@
 // Reports: what was made when it came due, and any other day or week for whoever asks.
 #include "api/api.h"
 #include "api/problem.h"
+#include "api/receiver_answer.h"
 #include "api/request_reader.h"
 #include "orchestrator/report_maker.h"
 #include "platform/json_writer.h"
@@ -111,10 +112,7 @@ Task<HttpResponse> Api::send_report(Call call) {
     BodyReader body(call.request.body);
     const auto name_of_receiver = body.text("receiver");
     body.nothing_else();
-    const alerts::Receiver* receiver = nullptr;
-    if (alerts_)
-        for (const auto& each : alerts_->settings().receivers)
-            if (each.name == name_of_receiver) receiver = &each;
+    const auto* receiver = alerts_ ? alerts::find_receiver(alerts_->settings().receivers, name_of_receiver) : nullptr;
     if (body.faults().empty() && !receiver)
         body.wrong("receiver", "must be one of the configuration's [[alerts.receivers]]");
     if (!body.faults().empty()) co_return invalid(body.faults());
@@ -132,13 +130,7 @@ Task<HttpResponse> Api::send_report(Call call) {
     delivery.document = std::move(report->document);
     auto sending = reports_->send(*receiver, std::move(delivery));
     const auto result = co_await std::move(sending);
-    JsonWriter json;
-    json.open();
-    json.field("ok", result.kind == alerts::DeliveryResult::Kind::delivered)
-        .field("outcome", alerts::name(result.kind));
-    json.field_or_null("error", result.error);
-    json.close();
-    co_return json_response(200, std::move(json).text());
+    co_return receiver_answer(result);
 }
 
 Task<HttpResponse> Api::list_reports(Call call) {

@@ -201,23 +201,20 @@ void read_reports(Reader& read, const alerts::Settings& alerts, reports::Setting
     read.number("reports", "daily_hour", into.daily_hour, 0, 23);
     read.number("reports", "weekly_hour", into.weekly_hour, 0, 23);
     read.number("reports", "weekly_weekday", into.weekly_weekday, 1, 7);
-    const auto find = [&](auto wanted) {
-        for (const auto& each : alerts.receivers)
-            if (wanted(each)) return &each;
-        return static_cast<const alerts::Receiver*>(nullptr);
-    };
     const auto* node = read.find("reports", "receivers");
     if (!node) {
-        for (const auto kind : {ReceiverKind::slack, ReceiverKind::email})
-            if (const auto* first = find([&](const auto& each) { return each.kind == kind; }))
-                into.receivers.push_back(first->name);
+        for (const auto kind : {ReceiverKind::slack, ReceiverKind::email}) {
+            const auto first = std::find_if(alerts.receivers.begin(), alerts.receivers.end(),
+                                            [&](const auto& each) { return each.kind == kind; });
+            if (first != alerts.receivers.end()) into.receivers.push_back(first->name);
+        }
         return;
     }
     const auto* list = node->as_array();
     if (!list) return read.wrong("reports.receivers", "must be an array of names of [[alerts.receivers]]");
     for (const auto& each : *list) {
         const auto name = each.value<std::string>().value_or("");
-        const auto* receiver = find([&](const auto& other) { return other.name == name; });
+        const auto* receiver = alerts::find_receiver(alerts.receivers, name);
         const bool takes =
             receiver && (receiver->kind == ReceiverKind::slack || receiver->kind == ReceiverKind::email ||
                          receiver->kind == ReceiverKind::webhook);

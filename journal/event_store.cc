@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "journal_sql.h"
+#include "platform/read_rows.h"
 
 namespace impresario::journal {
 
@@ -44,17 +45,14 @@ void EventStore::append(Tx& tx, const std::vector<domain::Event>& events, const 
 
 std::vector<StoredEvent> EventStore::stream(Tx& tx, const std::array<std::uint8_t, 16>& id, int after, int most) const {
     const auto rows = tx.exec(sql::stream_events, Params().add(StreamId{id}).add(after).add(most));
-    std::vector<StoredEvent> events;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         StoredEvent event;
         event.seq = row.small();
         event.type = row.text();
         event.at = row.time();
         event.payload = row.text();
-        events.push_back(std::move(event));
-    }
-    return events;
+        return event;
+    });
 }
 
 FeedStart EventStore::begin_feed(Tx& tx) const {

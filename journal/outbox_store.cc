@@ -10,6 +10,7 @@
 #include "journal/subscriber_json.h"
 #include "journal/subscriber_store.h"
 #include "journal_sql.h"
+#include "platform/read_rows.h"
 
 namespace impresario::journal {
 
@@ -362,9 +363,7 @@ std::vector<MessageRow> OutboxStore::messages(Tx& tx, const SubscriberId& id, st
     auto params = Params().add(id);
     params.add(state ? std::optional(std::string(name(*state))) : std::nullopt).add(before).add(most);
     const auto rows = tx.exec(sql::list_messages, params);
-    std::vector<MessageRow> messages;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         MessageRow message;
         message.event = read_numbered_event(row);
         message.state = parse_message_state(row.view()).value_or(MessageState::pending);
@@ -375,17 +374,14 @@ std::vector<MessageRow> OutboxStore::messages(Tx& tx, const SubscriberId& id, st
         message.error = row.text();
         message.created = row.time();
         message.ended = row.maybe_time();
-        messages.push_back(std::move(message));
-    }
-    return messages;
+        return message;
+    });
 }
 
 std::vector<DeliveryRow> OutboxStore::deliveries(Tx& tx, const SubscriberId& id, std::optional<std::int64_t> before,
                                                  int most) const {
     const auto rows = tx.exec(sql::list_message_deliveries, Params().add(id).add(before).add(most));
-    std::vector<DeliveryRow> all;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         DeliveryRow each;
         each.id = row.integer();
         NumberedEvent event;
@@ -404,9 +400,8 @@ std::vector<DeliveryRow> OutboxStore::deliveries(Tx& tx, const SubscriberId& id,
         delivery.outcome = row.text();
         delivery.error = row.text();
         delivery.answer = row.text();
-        all.push_back(std::move(each));
-    }
-    return all;
+        return each;
+    });
 }
 
 void OutboxStore::replay(Tx& tx, const SubscriberId& id, const Replay& replay) const {

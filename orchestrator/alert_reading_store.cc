@@ -4,6 +4,7 @@
 
 #include "orchestrator_sql.h"
 #include "platform/json_text.h"
+#include "platform/read_rows.h"
 
 namespace impresario::orchestrator {
 
@@ -51,16 +52,13 @@ const std::vector<std::string_view>& AlertReadingStore::names() {
 std::vector<Reading> AlertReadingStore::read(Tx& tx, std::string_view name) const {
     const auto& asked = all().at(name);
     const auto rows = tx.exec(*asked.statement, asked.params);
-    std::vector<Reading> readings;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         Reading reading;
         reading.labels = alerts::parse_labels(row.view());
         reading.value = row.real();
         reading.evidence = platform::json_strings(row.view());
-        readings.push_back(std::move(reading));
-    }
-    return readings;
+        return reading;
+    });
 }
 
 }

@@ -71,9 +71,7 @@ AlertSender::AlertSender(platform::HttpClient& client, platform::SmtpClient& smt
     : client_(client), smtp_(smtp), clock_(clock), settings_(settings) {}
 
 const Receiver* AlertSender::find(const std::string& name) const {
-    for (const auto& each : settings_.receivers)
-        if (each.name == name) return &each;
-    return nullptr;
+    return alerts::find_receiver(settings_.receivers, name);
 }
 
 AlertSender::Request AlertSender::signed_request(const Receiver& receiver, const std::string& id,

@@ -3,7 +3,6 @@
 
 #include "orchestrator/board.h"
 #include "orchestrator/lane_limiters.h"
-#include "platform/redact.h"
 
 namespace impresario::orchestrator {
 
@@ -87,9 +86,9 @@ PlanInput Board::plan_input(int most) {
             const auto at = endpoints_.find(endpoint.id);
             if (at == endpoints_.end()) continue;
             const auto& health = at->second.health;
-            endpoints.endpoints.push_back({endpoint.id, platform::shown_url(endpoint.url), endpoint.weight,
-                                           at->second.in_flight, std::min(health.window, endpoint.max_in_flight),
-                                           health.held_until, health.detail, at->second.breaker.record()});
+            endpoints.endpoints.push_back({endpoint.id, endpoint.url, endpoint.weight, at->second.in_flight,
+                                           std::min(health.window, endpoint.max_in_flight), health.held_until,
+                                           health.detail, at->second.breaker.record()});
         }
         limit(std::move(endpoints));
         view.importance = known->importance;

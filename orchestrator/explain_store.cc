@@ -8,6 +8,7 @@
 #include "orchestrator_sql.h"
 #include "platform/gate_json.h"
 #include "platform/json_text.h"
+#include "platform/read_rows.h"
 #include "platform/redact.h"
 #include "priority_queue/queue_store.h"
 #include "resource_manager/fairness_store.h"
@@ -51,9 +52,7 @@ std::vector<std::pair<std::string, std::string>> read_numbers(const std::string&
 std::vector<GateRun> lane_gates(Tx& tx, const Lane& lane, TimePoint until, TimePoint from) {
     const auto rows = tx.exec(sql::explain_lane_gates,
                               Params().add(lane.organization_id).add(lane.workflow_type).add(until).add(from));
-    std::vector<GateRun> runs;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [&](RowReader& row) {
         GateRun run;
         // One that only a newer hub knows is named as it is, in its detail.
         const auto kind = row.text();
@@ -74,9 +73,8 @@ std::vector<GateRun> lane_gates(Tx& tx, const Lane& lane, TimePoint until, TimeP
         auto closed_for = domain::Duration{row.integer()};
         if (!run.until) closed_for += std::max(until - closed_since, domain::Duration::zero());
         run.closed_for = closed_for;
-        runs.push_back(std::move(run));
-    }
-    return runs;
+        return run;
+    });
 }
 
 bool closed_at(const GateRun& run, TimePoint at) {

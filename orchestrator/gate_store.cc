@@ -3,6 +3,7 @@
 #include "orchestrator_sql.h"
 #include "platform/gate_json.h"
 #include "platform/json_text.h"
+#include "platform/read_rows.h"
 
 namespace impresario::orchestrator {
 
@@ -21,9 +22,7 @@ std::vector<std::pair<std::string, std::string>> read_numbers(const std::string&
 
 std::vector<RecordedGate> GateStore::closed(Tx& tx) const {
     const auto rows = tx.exec(sql::load_lane_gates);
-    std::vector<RecordedGate> gates;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         RecordedGate each;
         each.lane.organization_id = row.text();
         each.lane.workflow_type = row.text();
@@ -33,9 +32,8 @@ std::vector<RecordedGate> GateStore::closed(Tx& tx) const {
         each.gate.numbers = read_numbers(row.text());
         each.since = row.time();
         each.gate.opens_at = row.maybe_time();
-        gates.push_back(std::move(each));
-    }
-    return gates;
+        return each;
+    });
 }
 
 void GateStore::write(Tx& tx, const GateWrite& write) const {

@@ -15,8 +15,7 @@ Task<HealthLook> look_at_health(Node& node, std::string organization_id, std::ch
     HealthLook look;
     // What a database says of itself may name its users and addresses: it is for the log.
     std::string trouble;
-    bool slow = false;
-    bool stalled_known = false;
+    bool answers = true;
     try {
         // Through the pool that everything goes through: its wait is a turn's wait.
         const auto began = steady_clock::now();
@@ -30,22 +29,23 @@ Task<HealthLook> look_at_health(Node& node, std::string organization_id, std::ch
         auto finding = node.database().read(
             [organization_id, quiet](Tx& tx) { return HealthStore().stalled(tx, organization_id, quiet); });
         look.view.stalled = co_await std::move(finding);
-        stalled_known = true;
+        look.health = check_health(look.view, marks);
+        co_return look;
     } catch (const platform::StatementRefused& refused) {
         trouble = refused.what();
-        slow = true;
     } catch (const std::exception& e) {
         trouble = e.what();
+        answers = false;
     }
-    if (!trouble.empty()) platform::log::debug("health could not be looked at", {{"error", trouble}});
-    // The view has its time; without that nothing was seen.
-    if (!trouble.empty() && (!slow || look.view.at == domain::TimePoint{})) {
+    platform::log::debug("health could not be looked at", {{"error", trouble}});
+    // The view has its time: where it is there, only what has stalled is not.
+    if (answers && look.view.at != domain::TimePoint{}) {
+        look.health = check_health(look.view, marks);
+        not_known(look.health, "stalled_executions", "the database does not say in time");
+    } else {
         look.view = {};
-        look.health = health_without_database(slow ? "it does not answer in time" : "it does not answer");
-        co_return look;
+        look.health = health_without_database(answers ? "it does not answer in time" : "it does not answer");
     }
-    look.health = check_health(look.view, marks);
-    if (!stalled_known) not_known(look.health, "stalled_executions", "the database does not say in time");
     co_return look;
 }
 

@@ -91,18 +91,18 @@ Task<void> HourSampler::write(TimePoint hour, std::optional<std::map<LaneSeries,
 /// Where it cannot be done, what is known stays as it is until the next hour, and somebody is told (reader_failing).
 Task<void> HourSampler::compare_with_history(TimePoint hour) {
     compared_ = hour;
-    auto reading = read(hour);
-    const auto values = co_await std::move(reading);
     std::vector<Unusual> compared;
-    std::string trouble = values ? "" : "the hour could not be summed up";
-    if (values) {
-        try {
-            auto comparing = node_.database().read(
-                [hour, &values](Tx& tx) { return compare(hour, *values, HourStore().history(tx, hour, kLongest)); });
-            compared = co_await std::move(comparing);
-        } catch (const platform::StatementRefused& refused) {
-            trouble = refused.what();
+    std::string trouble;
+    try {
+        auto reading = node_.database().read([hour](Tx& tx) { return HourStore().read(tx, hour, kLongest); });
+        const auto hours_read = co_await std::move(reading);
+        if (hours_read.values) {
+            compared = compare(hour, *hours_read.values, hours_read.history);
+        } else {
+            trouble = "it was passed over";
         }
+    } catch (const platform::StatementRefused& refused) {
+        trouble = refused.what();
     }
     if (!trouble.empty()) {
         log::warn("an hour could not be compared with others", {{"from", hour}, {"error", trouble}});

@@ -2,7 +2,6 @@
 
 #include "journal/metric_store.h"
 #include "orchestrator_sql.h"
-#include "platform/json_text.h"
 #include "platform/json_writer.h"
 
 namespace impresario::orchestrator {
@@ -39,9 +38,14 @@ void HourStore::write(Tx& tx, TimePoint hour, const std::optional<std::map<LaneS
     journal::MetricStore().record(tx, lines);
 }
 
-HourHistory HourStore::history(Tx& tx, TimePoint at, domain::Duration longest) const {
-    const auto rows = tx.exec(sql::hour_history, Params().add(at).add(std::to_string(domain::in_seconds(longest))));
-    HourHistory history;
+HourStore::Hours HourStore::read(Tx& tx, TimePoint at, domain::Duration longest) const {
+    SqlArray types;
+    types.add(kHour);
+    for (const auto& [series, text] : kSeries) types.add(std::string(kPrefix) + std::string(text));
+    const auto rows = tx.exec(sql::hour_history,
+                              Params().add(at).add(std::to_string(domain::in_seconds(longest))).add(std::move(types)));
+    Hours found;
+    std::map<LaneSeries, double> values;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         RowReader row(rows, i);
         const auto type = row.text();
@@ -51,15 +55,17 @@ HourHistory HourStore::history(Tx& tx, TimePoint at, domain::Duration longest) c
         const auto hour = row.time();
         const double value = row.real();
         if (type == kHour) {
-            if (value != kPassedOver) history.hours.push_back(hour);
+            if (value == kPassedOver) continue;
+            if (hour == at) found.values.emplace();
+            if (hour < at) found.history.hours.push_back(hour);
             continue;
         }
-        const auto series = domain::value_in(kSeries, std::string_view(type).substr(kPrefix.size()));
-        if (!series) continue;
-        of.series = *series;
-        history.samples[of].push_back({hour, value});
+        of.series = domain::value_in(kSeries, std::string_view(type).substr(kPrefix.size())).value();
+        if (hour == at) values[of] = value;
+        if (hour < at) found.history.samples[of].push_back({hour, value});
     }
-    return history;
+    if (found.values) found.values = std::move(values);
+    return found;
 }
 
 std::vector<std::vector<std::string>> HourStore::evidence(Tx& tx, const std::vector<LaneSeries>& asked,

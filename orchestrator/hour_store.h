@@ -18,8 +18,14 @@ class HourStore {
     /// nullopt: the hour is passed over, and says nothing about what is usual.
     void write(platform::Tx& tx, domain::TimePoint hour,
                const std::optional<std::map<LaneSeries, double>>& values) const;
-    /// The hours before `at` that are of the same hour of the day, as far back as that.
-    HourHistory history(platform::Tx& tx, domain::TimePoint at, domain::Duration longest) const;
+    struct Hours {
+        /// Of the hour itself; nullopt: it was passed over, or nobody has looked at it.
+        std::optional<std::map<LaneSeries, double>> values;
+        /// Of those before it.
+        HourHistory history;
+    };
+    /// The hour `at`, and those before it that are of the same hour of the day, as far back as that.
+    Hours read(platform::Tx& tx, domain::TimePoint at, domain::Duration longest) const;
     /// Of each, the executions that are likeliest to be behind it: of that hour, the most expensive, slowest, failed or
     /// latest. As many as were asked for, in their order.
     std::vector<std::vector<std::string>> evidence(platform::Tx& tx, const std::vector<LaneSeries>& asked,

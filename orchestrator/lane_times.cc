@@ -3,6 +3,7 @@
 #include <map>
 
 #include "orchestrator_sql.h"
+#include "platform/read_rows.h"
 
 namespace impresario::orchestrator {
 
@@ -13,17 +14,14 @@ using platform::Tx;
 
 namespace {
 std::vector<LaneTimes> read(const platform::Rows& rows) {
-    std::vector<LaneTimes> all;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         LaneTimes each;
         each.lane.organization_id = row.text();
         each.lane.workflow_type = row.text();
         each.started_at = row.maybe_time();
         each.ended_at = row.maybe_time();
-        all.push_back(std::move(each));
-    }
-    return all;
+        return each;
+    });
 }
 }
 
@@ -50,9 +48,7 @@ void LaneTimesStore::note(Tx& tx, const std::vector<LaneTimes>& times) const {
             Params().add(std::move(organizations)).add(std::move(types)).add(std::move(started)).add(std::move(ended)));
 }
 
-std::vector<LaneTimes> LaneTimesStore::load(Tx& tx) const {
-    return read(tx.exec(sql::load_lane_times));
-}
+std::vector<LaneTimes> LaneTimesStore::load(Tx& tx) const { return read(tx.exec(sql::load_lane_times)); }
 
 std::vector<LaneTimes> LaneTimesStore::lock(Tx& tx, const std::set<domain::Lane>& lanes) const {
     if (lanes.empty()) return {};

@@ -6,6 +6,7 @@
 #include "journal/event_store.h"
 #include "orchestrator_sql.h"
 #include "platform/json_writer.h"
+#include "platform/read_rows.h"
 
 namespace impresario::orchestrator {
 
@@ -63,16 +64,13 @@ OutputReply OutputStore::append(Tx& tx, const domain::ExecutionId& execution, co
 std::vector<OutputEvent> OutputStore::read(Tx& tx, const domain::ExecutionId& execution, std::string_view type,
                                            int after, int most) const {
     const auto rows = tx.exec(sql::read_output, Params().add(execution).add(type).add(after).add(most));
-    std::vector<OutputEvent> events;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         OutputEvent event;
         event.seq = row.small();
         event.at = row.time();
         event.payload = row.text();
-        events.push_back(std::move(event));
-    }
-    return events;
+        return event;
+    });
 }
 
 }

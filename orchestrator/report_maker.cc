@@ -1,7 +1,6 @@
 #include "orchestrator/report_maker.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "orchestrator/decide.h"
 #include "reports/proposals.h"
@@ -158,8 +157,8 @@ Task<std::optional<Report>> make_report(Node& node, ReportAsked asked, std::func
         if (asked.gently) co_await platform::pause_for(std::chrono::steady_clock::now() - began);
     }
     sums.write(report);
-    auto reading = node.database().read(
-        [report, now, alerts_kept = asked.alerts_kept, catalogue = node.catalogue()](Tx& tx) mutable {
+    auto reading =
+        node.database().read([&report, now, alerts_kept = asked.alerts_kept, catalogue = node.catalogue()](Tx& tx) {
             const ReportStore store;
             const auto& organization = report.organization_id;
             report.known_from = store.known_from(tx);
@@ -170,10 +169,10 @@ Task<std::optional<Report>> make_report(Node& node, ReportAsked asked, std::func
             report.budgets = store.budgets(tx, report.period, organization);
             if (now - report.period.to < kNews) report.outlook = look_ahead(tx, report, now);
             report.proposals = reports::proposals(report, limits_of(tx, *catalogue, organization));
-            return report;
+            return true;
         });
-    auto whole = co_await std::move(reading);
-    co_return whole;
+    co_await std::move(reading);
+    co_return report;
 }
 
 }

@@ -1,6 +1,7 @@
 #include "orchestrator/scheduler_store.h"
 
 #include "orchestrator_sql.h"
+#include "platform/read_rows.h"
 
 namespace impresario::orchestrator {
 
@@ -116,9 +117,7 @@ std::vector<NodeSeen> SchedulerStore::alive(Tx& tx) const {
 
 std::vector<NodeView> SchedulerStore::nodes(Tx& tx) const {
     const auto rows = tx.exec(sql::list_nodes);
-    std::vector<NodeView> nodes;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         NodeView node;
         node.node = row.id<domain::NodeId>();
         node.name = row.text();
@@ -128,9 +127,8 @@ std::vector<NodeView> SchedulerStore::nodes(Tx& tx) const {
         node.heartbeat_at = row.time();
         node.lease_until = row.time();
         node.scheduler = row.flag();
-        nodes.push_back(std::move(node));
-    }
-    return nodes;
+        return node;
+    });
 }
 
 void SchedulerStore::forget_nodes(Tx& tx) const { tx.send(sql::forget_nodes); }

@@ -1,5 +1,6 @@
 #include "priority_queue/ended_store.h"
 
+#include "platform/read_rows.h"
 #include "priority_queue_sql.h"
 
 namespace impresario::priority_queue {
@@ -61,31 +62,25 @@ void EndedStore::remove(Tx& tx, const std::vector<ExecutionId>& executions) cons
 
 std::vector<EndedStore::Count> EndedStore::counts(Tx& tx, const std::vector<ExecutionId>& executions) const {
     const auto rows = tx.exec(sql::family_counts, Params().add(SqlArray::of(executions)));
-    std::vector<Count> counts;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         Count count;
         count.lane.organization_id = row.text();
         count.lane.workflow_type = row.text();
         count.status = domain::parse_status(row.view()).value_or(domain::Status::completed);
         count.executions = row.integer();
-        counts.push_back(std::move(count));
-    }
-    return counts;
+        return count;
+    });
 }
 
 std::vector<EndedStore::Size> EndedStore::sizes(Tx& tx, const std::vector<ExecutionId>& executions) const {
     const auto rows = tx.exec(sql::family_sizes, Params().add(SqlArray::of(executions)));
-    std::vector<Size> sizes;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         Size size;
         size.table = row.text();
         size.rows = row.integer();
         size.bytes = row.integer();
-        sizes.push_back(std::move(size));
-    }
-    return sizes;
+        return size;
+    });
 }
 
 }

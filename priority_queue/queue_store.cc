@@ -5,6 +5,7 @@
 #include <set>
 
 #include "platform/gate_json.h"
+#include "platform/read_rows.h"
 #include "priority_queue/write_columns.h"
 #include "priority_queue_sql.h"
 
@@ -91,32 +92,24 @@ Execution read_execution(RowReader& row) {
 }
 
 std::vector<LockedExecution> read_locked(const Rows& rows) {
-    std::vector<LockedExecution> locked;
-    locked.reserve(rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         LockedExecution each;
         each.execution = read_execution(row);
         each.now = row.time();
-        locked.push_back(std::move(each));
-    }
-    return locked;
+        return each;
+    });
 }
 
 std::vector<ClaimableExecution> read_claimable(const Rows& rows) {
-    std::vector<ClaimableExecution> claimable;
-    claimable.reserve(rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         ClaimableExecution each;
         each.execution = read_execution(row);
         each.input = row.text();
         each.context = row.text();
         each.now = row.time();
         each.trace_context = row.text();
-        claimable.push_back(std::move(each));
-    }
-    return claimable;
+        return each;
+    });
 }
 
 /// What is to be acted on: not what only a newer hub understands (protocol R23). Writing it back would lose its status.
@@ -277,9 +270,7 @@ QueueStore::Payload QueueStore::payload(Tx& tx, const domain::ExecutionId& id) c
 
 std::vector<ChildResult> QueueStore::children(Tx& tx, const std::vector<domain::ExecutionId>& parents) const {
     const auto rows = tx.exec(sql::children, Params().add(SqlArray::of(parents)));
-    std::vector<ChildResult> children;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         ChildResult child;
         child.parent = row.id<domain::ExecutionId>();
         child.id = row.id<domain::ExecutionId>();
@@ -290,9 +281,8 @@ std::vector<ChildResult> QueueStore::children(Tx& tx, const std::vector<domain::
         child.error_data = row.text();
         if (const auto cost = row.maybe_integer()) child.cost = domain::MicroUsd{*cost};
         child.reason = row.text();
-        children.push_back(std::move(child));
-    }
-    return children;
+        return child;
+    });
 }
 
 std::vector<ResultRecord> QueueStore::results(Tx& tx,
@@ -304,9 +294,7 @@ std::vector<ResultRecord> QueueStore::results(Tx& tx,
         openings.add(opening);
     }
     const auto rows = tx.exec(sql::read_results, Params().add(std::move(ids)).add(std::move(openings)));
-    std::vector<ResultRecord> results;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         ResultRecord result;
         result.execution = row.id<domain::ExecutionId>();
         result.opening = row.small();
@@ -315,24 +303,20 @@ std::vector<ResultRecord> QueueStore::results(Tx& tx,
         result.items = row.text();
         result.sanitised = row.flag();
         result.peer_reference = row.text();
-        results.push_back(std::move(result));
-    }
-    return results;
+        return result;
+    });
 }
 
 std::vector<LevelCount> QueueStore::count_levels(Tx& tx) const {
     const auto rows = tx.exec(sql::count_levels);
-    std::vector<LevelCount> counts;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         LevelCount each;
         each.lane.organization_id = row.text();
         each.lane.workflow_type = row.text();
         each.priority = row.small();
         each.count = static_cast<std::size_t>(row.integer());
-        counts.push_back(std::move(each));
-    }
-    return counts;
+        return each;
+    });
 }
 
 std::vector<Entry> QueueStore::load_level(Tx& tx, const domain::Lane& lane, const Order::Refill& refill) const {
@@ -343,10 +327,7 @@ std::vector<Entry> QueueStore::load_level(Tx& tx, const domain::Lane& lane, cons
                                                    .add(refill.after_created_at)
                                                    .add(refill.after_id)
                                                    .add(static_cast<std::int64_t>(refill.count)));
-    std::vector<Entry> entries;
-    entries.reserve(rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [&](RowReader& row) {
         Entry entry;
         entry.id = row.id<domain::ExecutionId>();
         entry.priority = refill.priority;
@@ -358,9 +339,8 @@ std::vector<Entry> QueueStore::load_level(Tx& tx, const domain::Lane& lane, cons
         entry.batch = row.maybe_id<domain::BatchId>();
         entry.need_amounts = row.text();
         entry.limit_keys = row.text();
-        entries.push_back(std::move(entry));
-    }
-    return entries;
+        return entry;
+    });
 }
 
 std::vector<LockedExecution> QueueStore::load_gated(Tx& tx) const { return read_locked(tx.exec(sql::load_gated)); }
@@ -369,17 +349,14 @@ std::vector<QueueStore::LastByScore> QueueStore::last_by_score(Tx& tx, const dom
                                                                domain::TimePoint now) const {
     const auto rows =
         tx.exec(sql::lowest_waiting, Params().add(lane.organization_id).add(lane.workflow_type).add(now).add(most));
-    std::vector<LastByScore> found;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [&](RowReader& row) {
         LastByScore each;
         each.id = row.id<domain::ExecutionId>();
         each.score = row.integer();
         each.created_at = row.time();
         each.lane = lane;
-        found.push_back(std::move(each));
-    }
-    return found;
+        return each;
+    });
 }
 
 std::vector<domain::ExecutionId> QueueStore::first_by_table(Tx& tx, const domain::Lane& lane, int most,

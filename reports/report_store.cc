@@ -1,8 +1,7 @@
 #include "reports/report_store.h"
 
-#include <type_traits>
-
 #include "platform/json_text.h"
+#include "platform/read_rows.h"
 #include "reports_sql.h"
 
 namespace impresario::reports {
@@ -16,16 +15,6 @@ namespace {
 
 Params of(const Period& period, const std::string& organization_id) {
     return Params().add(period.from).add(period.to).add_or_null(organization_id);
-}
-
-template <class Read>
-auto read_all(const platform::Rows& rows, Read read) {
-    std::vector<std::invoke_result_t<Read&, RowReader&>> all;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
-        all.push_back(read(row));
-    }
-    return all;
 }
 
 domain::Lane lane_of(RowReader& row) {
@@ -71,7 +60,7 @@ void ReportStore::add_ended(Tx& tx, const Period& period, const std::string& org
 
 std::vector<Failure> ReportStore::failures(Tx& tx, const Period& period, const std::string& organization_id) const {
     const auto rows = tx.exec(sql::failed_in, of(period, organization_id));
-    return read_all(rows, [](RowReader& row) {
+    return platform::read_rows(rows, [](RowReader& row) {
         Failure failure;
         failure.lane = lane_of(row);
         failure.reason = row.text();
@@ -86,7 +75,7 @@ std::vector<Failure> ReportStore::failures(Tx& tx, const Period& period, const s
 std::vector<ProviderUse> ReportStore::providers(Tx& tx, const Period& period,
                                                 const std::string& organization_id) const {
     const auto rows = tx.exec(sql::used_in, of(period, organization_id));
-    return read_all(rows, [](RowReader& row) {
+    return platform::read_rows(rows, [](RowReader& row) {
         ProviderUse use;
         use.lane = lane_of(row);
         use.provider = row.text();
@@ -98,7 +87,7 @@ std::vector<ProviderUse> ReportStore::providers(Tx& tx, const Period& period,
 
 std::vector<GateTime> ReportStore::gates(Tx& tx, const Period& period, const std::string& organization_id) const {
     const auto rows = tx.exec(sql::gates_in, of(period, organization_id));
-    return read_all(rows, [](RowReader& row) {
+    return platform::read_rows(rows, [](RowReader& row) {
         GateTime gate;
         gate.lane = lane_of(row);
         gate.gate = row.text();
@@ -110,7 +99,7 @@ std::vector<GateTime> ReportStore::gates(Tx& tx, const Period& period, const std
 
 std::vector<AlertSeen> ReportStore::alerts(Tx& tx, const Period& period, const std::string& organization_id) const {
     const auto rows = tx.exec(sql::alerts_in, of(period, organization_id));
-    return read_all(rows, [](RowReader& row) {
+    return platform::read_rows(rows, [](RowReader& row) {
         AlertSeen alert;
         alert.name = row.text();
         alert.severity = row.text();
@@ -124,7 +113,7 @@ std::vector<AlertSeen> ReportStore::alerts(Tx& tx, const Period& period, const s
 
 std::vector<BudgetUse> ReportStore::budgets(Tx& tx, const Period& period, const std::string& organization_id) const {
     const auto rows = tx.exec(sql::budgets_in, of(period, organization_id));
-    return read_all(rows, [](RowReader& row) {
+    return platform::read_rows(rows, [](RowReader& row) {
         BudgetUse budget;
         budget.organization_id = row.text();
         budget.name = row.text();
@@ -139,7 +128,7 @@ std::vector<BudgetUse> ReportStore::budgets(Tx& tx, const Period& period, const 
 
 std::vector<QueueOutlook> ReportStore::queues(Tx& tx, const std::string& organization_id) const {
     const auto rows = tx.exec(sql::queues_now, Params().add_or_null(organization_id));
-    return read_all(rows, [](RowReader& row) {
+    return platform::read_rows(rows, [](RowReader& row) {
         QueueOutlook queue;
         queue.lane = lane_of(row);
         queue.waiting = row.integer();
@@ -185,7 +174,7 @@ std::optional<ReportId> ReportStore::put(Tx& tx, const Report& report, const std
 
 std::vector<ReportRow> ReportStore::list(Tx& tx, const std::string& kind, int most) const {
     const auto rows = tx.exec(sql::list_reports, Params().add_or_null(kind).add(most));
-    return read_all(rows, [](RowReader& row) {
+    return platform::read_rows(rows, [](RowReader& row) {
         ReportRow report;
         report.id = row.id<ReportId>();
         report.kind = row.text();
@@ -200,7 +189,7 @@ std::vector<ReportRow> ReportStore::list(Tx& tx, const std::string& kind, int mo
 
 std::vector<Delivery> ReportStore::claim(Tx& tx) const {
     const auto rows = tx.exec(sql::claim_deliveries);
-    return read_all(rows, [](RowReader& row) {
+    return platform::read_rows(rows, [](RowReader& row) {
         Delivery delivery;
         delivery.report = row.id<ReportId>();
         delivery.receiver = row.text();

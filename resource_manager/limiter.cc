@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "platform/redact.h"
+
 namespace impresario::resource_manager {
 
 using domain::Demand;
@@ -22,7 +24,8 @@ std::optional<Gate> Pause::check(const Demand&, TimePoint now) const {
 std::optional<Gate> Lock::check(const Demand&, TimePoint now) const {
     if (holder.empty() || (until && *until <= now)) return std::nullopt;
     Gate gate{GateKind::lock, name, "held by " + holder, {{"holder", holder}}, until};
-    gate.detail += until ? " until " + domain::rfc3339(*until) + ", unless it is released before" : " until that is over";
+    gate.detail +=
+        until ? " until " + domain::rfc3339(*until) + ", unless it is released before" : " until that is over";
     return gate;
 }
 
@@ -62,13 +65,14 @@ std::optional<Gate> LanePace::check(const Demand&, TimePoint now) const {
                     subject,
                     std::string(what) + domain::rfc3339(since) + ", and " + domain::human(length) +
                         " are to pass before the next start",
-                    {{"seconds", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(length).count())}, {number, domain::rfc3339(since)}},
+                    {{"seconds", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(length).count())},
+                     {number, domain::rfc3339(since)}},
                     opens};
     };
     std::optional<Gate> gate;
     if (interval && started_at)
-        gate = closed(GateKind::execution_interval, *interval, "the last one started at ", "last_started_at",
-                      *started_at);
+        gate =
+            closed(GateKind::execution_interval, *interval, "the last one started at ", "last_started_at", *started_at);
     if (!gate && cool_down && ended_at)
         gate = closed(GateKind::cool_down, *cool_down, "the last one ended at ", "last_ended_at", *ended_at);
     return gate;
@@ -114,10 +118,14 @@ const EndpointLoad* least_loaded(const std::vector<EndpointLoad>& endpoints, Tim
 
 Gate stopped(const EndpointLoad& endpoint, const Stop& stop) {
     if (stop.kind == GateKind::endpoint)
-        return Gate{stop.kind, endpoint.url, endpoint.held_detail + "; tried again at " + domain::rfc3339(stop.until),
-                    {},        stop.until,   true};
+        return Gate{stop.kind,
+                    platform::shown_url(endpoint.url),
+                    endpoint.held_detail + "; tried again at " + domain::rfc3339(stop.until),
+                    {},
+                    stop.until,
+                    true};
     const auto& breaker = endpoint.breaker;
-    Gate gate{stop.kind,      endpoint.url,
+    Gate gate{stop.kind,      platform::shown_url(endpoint.url),
               breaker.detail, {{"openings", std::to_string(breaker.openings)}},
               breaker.until,  breaker.until.has_value()};
     if (!breaker.by.empty())

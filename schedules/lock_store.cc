@@ -1,5 +1,6 @@
 #include "schedules/lock_store.h"
 
+#include "platform/read_rows.h"
 #include "schedules_sql.h"
 
 namespace impresario::schedules {
@@ -12,9 +13,7 @@ using platform::Tx;
 
 namespace {
 std::vector<Lock> read_locks(const Rows& rows) {
-    std::vector<Lock> locks;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         Lock lock;
         lock.name = row.text();
         lock.owner = row.text();
@@ -23,9 +22,8 @@ std::vector<Lock> read_locks(const Rows& rows) {
         lock.held_until = row.time();
         lock.held = row.flag();
         lock.execution = row.maybe_id<domain::ExecutionId>();
-        locks.push_back(std::move(lock));
-    }
-    return locks;
+        return lock;
+    });
 }
 
 std::optional<Lock> first_lock(const Rows& rows) {
@@ -110,17 +108,14 @@ std::set<domain::ExecutionId> LockStore::take(Tx& tx, const std::vector<TypeLock
 
 std::vector<HeldLock> LockStore::of_types(Tx& tx) const {
     const auto rows = tx.exec(sql::locks_of_types);
-    std::vector<HeldLock> locks;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         HeldLock each;
         each.lock.organization_id = row.text();
         each.lock.name = row.text();
         each.owner = row.text();
         each.held_until = row.time();
-        locks.push_back(std::move(each));
-    }
-    return locks;
+        return each;
+    });
 }
 
 std::vector<Lock> LockStore::list(Tx& tx, const std::string& organization_id) const {

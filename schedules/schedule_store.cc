@@ -1,6 +1,7 @@
 #include "schedules/schedule_store.h"
 
 #include "platform/log.h"
+#include "platform/read_rows.h"
 #include "schedules/schedule_json.h"
 #include "schedules_sql.h"
 
@@ -155,9 +156,7 @@ std::size_t ScheduleStore::let_wait(Tx& tx, const ScheduleId& id, const std::vec
 std::vector<RunRecord> ScheduleStore::runs(Tx& tx, const ScheduleId& id, std::optional<TimePoint> before,
                                            int most) const {
     const auto rows = tx.exec(sql::list_runs, Params().add(id).add(before).add(most));
-    std::vector<RunRecord> runs;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         RunRecord run;
         run.due = row.time();
         run.outcome = parse_run_outcome(row.view()).value_or(RunOutcome::skipped);
@@ -165,9 +164,8 @@ std::vector<RunRecord> ScheduleStore::runs(Tx& tx, const ScheduleId& id, std::op
         run.execution = row.maybe_id<ExecutionId>();
         run.at = row.time();
         run.status = row.text();
-        runs.push_back(std::move(run));
-    }
-    return runs;
+        return run;
+    });
 }
 
 }

@@ -1,5 +1,6 @@
 #include "schedules/timer_store.h"
 
+#include "platform/read_rows.h"
 #include "platform/writer.h"
 #include "schedules_sql.h"
 
@@ -13,10 +14,7 @@ using platform::Tx;
 
 namespace {
 std::vector<Timer> read_timers(const Rows& rows) {
-    std::vector<Timer> timers;
-    timers.reserve(rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         Timer timer;
         timer.id = row.id<TimerId>();
         timer.organization_id = row.text();
@@ -28,9 +26,8 @@ std::vector<Timer> read_timers(const Rows& rows) {
         timer.ended = row.maybe_time();
         timer.updated_at = row.time();
         timer.updated_by = row.text();
-        timers.push_back(std::move(timer));
-    }
-    return timers;
+        return timer;
+    });
 }
 
 std::optional<Timer> first_timer(const Rows& rows) {

@@ -1,5 +1,6 @@
 #include "webhooks/attempt_store.h"
 
+#include "platform/read_rows.h"
 #include "webhooks_sql.h"
 
 namespace impresario::webhooks {
@@ -63,9 +64,7 @@ std::vector<FoundAttempt> AttemptStore::find(
         a[1].add(attempt);
     }
     const auto rows = tx.exec(sql::find_attempts, Params().add(std::move(a)));
-    std::vector<FoundAttempt> found;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
+    return platform::read_rows(rows, [](RowReader& row) {
         FoundAttempt attempt;
         attempt.execution = row.id<domain::ExecutionId>();
         attempt.id = row.id<domain::AttemptId>();
@@ -75,9 +74,8 @@ std::vector<FoundAttempt> AttemptStore::find(
         attempt.callback_sha256 = row.bytes();
         attempt.callback_answer = row.text();
         if (const auto cost = row.maybe_integer()) attempt.cost = domain::MicroUsd{*cost};
-        found.push_back(std::move(attempt));
-    }
-    return found;
+        return attempt;
+    });
 }
 
 void AttemptStore::log_deliveries(Tx& tx, const std::vector<DeliveryRecord>& deliveries) const {

@@ -50,7 +50,9 @@ void write(JsonWriter& json, const PageReport& page) {
     json.close(']').field("title", page.title).field("description", page.description);
     json.field("canonical", page.canonical).field("words", page.words);
     write(json, page.links);
-    json.texts("structured_data", page.structured_data).field("bytes", page.bytes).field("ttfb_ms", page.first_byte.count());
+    json.texts("structured_data", page.structured_data)
+        .field("bytes", page.bytes)
+        .field("ttfb_ms", page.first_byte.count());
     json.open("redirects", '[');
     for (const auto& hop : page.redirects)
         json.open().field("url", hop.url).field("status", hop.status).field("to", hop.to).close();
