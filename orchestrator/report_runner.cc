@@ -171,7 +171,7 @@ Task<DeliveryResult> ReportRunner::send(const alerts::Receiver& receiver, report
 
 /// One after the other: there are few, and nobody waits for them.
 Task<void> ReportRunner::deliver() {
-    const bool forgets = steady_clock::now() - forgot_at_ > kForgetEvery;
+    const bool forgets = steady_clock::now() >= forget_at_;
     auto claiming = node_.database().transact([this, epoch = hub_.epoch(), forgets](Tx& tx) {
         SchedulerStore().fence(tx, epoch, node_.id());
         const ReportStore store;
@@ -180,7 +180,7 @@ Task<void> ReportRunner::deliver() {
         return store.claim(tx);
     });
     const auto claimed = co_await std::move(claiming);
-    if (forgets) forgot_at_ = steady_clock::now();
+    if (forgets) forget_at_ = steady_clock::now() + kForgetEvery;
     for (const auto& delivery : claimed) {
         if (!goes_on()) co_return;
         const auto* receiver = sender_.find(delivery.receiver);

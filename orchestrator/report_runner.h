@@ -30,7 +30,7 @@ class ReportRunner final : public LeaderLoop {
 
     AlertSender& sender_;
     const reports::Settings& settings_;
-    std::chrono::steady_clock::time_point forgot_at_{};
+    std::chrono::steady_clock::time_point forget_at_{};
     /// How often in a row the database would not sum one up, and when it is asked again.
     struct Refused {
         int times = 0;

@@ -1,6 +1,7 @@
 // Every kind of fault at every place that a hub passes, one after the other: a tour of everything a hub does is made
 // with it, all has to end, and the tables have to be as promised. CI tries as many as fit in its time, chosen by a
-// seed; IMPRESARIO_CAMPAIGN=all (scripts/storm --campaign) tries all of them.
+// seed; IMPRESARIO_CAMPAIGN=all (scripts/storm --campaign) tries all of them, and any other value those with it in
+// their name.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,8 +29,8 @@ constexpr unsigned kMostTours = 6;
 /// What leads where nothing else does: an event, or a grant, of which nobody knows whether it was committed.
 const std::string kInDoubt = "sql.commit.append_events=done_then_error%8;sql.commit.charge_permits=done_then_error%25;";
 
-/// Of commands other than serve, what is asked only once a transaction has been open for ten seconds, and what only where
-/// somebody tells thousands of alerts.
+/// Of commands other than serve, what is asked only once a transaction has been open for ten seconds, and what only
+/// where somebody tells thousands of alerts.
 const std::set<std::string> kElsewhere{"create_key", "list_keys", "revoke_key", "oldest_writer", "known_received"};
 
 /// What there is: the statements' files, and what is no statement.
@@ -38,17 +39,23 @@ std::set<std::string> existing_places() {
                                  "http.client.connect",   "http.client.write",  "http.client.read",
                                  "http.client.read_body", "http.server.accept", "http.server.read",
                                  "http.server.read_body", "http.server.write",  "http.server.pour"};
-    for (const auto* room : {"alerts", "api", "journal", "orchestrator", "priority_queue", "resource_manager",
-                             "schedules", "subworkflows", "webhooks"})
-        for (const auto& file : fs::directory_iterator(fs::path(IMPRESARIO_SOURCE_DIR) / room / "sql"))
+    for (const auto& room : fs::directory_iterator(IMPRESARIO_SOURCE_DIR)) {
+        if (!fs::is_directory(room.path() / "sql")) continue;
+        for (const auto& file : fs::directory_iterator(room.path() / "sql"))
             if (file.path().extension() == ".sql" && !kElsewhere.contains(file.path().stem().string()))
                 places.insert("sql." + file.path().stem().string());
+    }
     return places;
 }
 
 /// What one tour with these faults has left to say: nothing, if all is well.
 std::vector<std::string> make_tour(const std::string& failpoints, std::set<std::string>& seen) {
     TestDatabase database;
+    // A hub that has been there for a month: a report is due, and hours are to be looked at, from the first turn on.
+    database.run("update organizations set created_at = now() - interval '30 days'");
+    database.run(
+        "insert into orchestrator_metrics (metric_type, metric_value, metadata, timestamp) values ('hour', 0, '{}', "
+        "date_trunc('hour', now()) - interval '3 hours')");
     const std::string seen_file = "/tmp/impresario-seen-" + std::to_string(getpid());
     std::vector<std::string> found;
     {
@@ -126,7 +133,7 @@ void expect_well(const std::string& failpoints, std::set<std::string>& seen) {
 
 TEST(Campaign, EveryFaultAtEveryPlace) {
     const char* wanted = std::getenv("IMPRESARIO_CAMPAIGN");
-    const bool everything = wanted && std::string(wanted) == "all";
+    const std::string part = wanted && std::string(wanted) != "all" ? wanted : "";
     const char* given = std::getenv("IMPRESARIO_SEED");
     const auto seed = given ? std::strtoul(given, nullptr, 10) : std::random_device{}();
     std::cout << "seed " << seed << " (IMPRESARIO_SEED repeats it)" << std::endl;
@@ -151,12 +158,13 @@ TEST(Campaign, EveryFaultAtEveryPlace) {
     std::vector<std::string> cases;
     for (const auto& place : seen)
         for (const auto* action : {"kill", "error", "done_then_error", "delay(700)"})
-            cases.push_back(place + "=" + action + "@1");
+            if (auto each = place + "=" + action + "@1"; each.find(part) != std::string::npos)
+                cases.push_back(std::move(each));
     std::mt19937 random(static_cast<unsigned>(seed));
     std::shuffle(cases.begin(), cases.end(), random);
     std::size_t tried = 0;
     for (const auto& each : cases) {
-        if (!everything && steady_clock::now() - begun > kTimeInCi) break;
+        if (!wanted && steady_clock::now() - begun > kTimeInCi) break;
         expect_well(each, seen);
         ++tried;
     }
