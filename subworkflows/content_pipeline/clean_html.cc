@@ -120,9 +120,9 @@ bool is_hidden(const GumboElement& element) {
 }
 
 /// Turns the tree into blocks. Recursion is bounded by kDeepest, checked before.
-class Walk {
+class HtmlWalk {
   public:
-    explicit Walk(CleanText& clean) : clean_(clean) {}
+    explicit HtmlWalk(CleanText& clean) : clean_(clean) {}
 
     void node(const GumboNode& node) {
         switch (node.type) {
@@ -287,7 +287,7 @@ domain::Result<CleanText, domain::Fault> clean_html(std::string_view content) {
         gumbo_parse_with_options(&options, content.data(), content.size()), destroy);
     CleanText clean;
     clean.title = title_of(*tree->root);
-    Walk walk(clean);
+    HtmlWalk walk(clean);
     walk.node(*tree->root);
     walk.flush();
     return clean;

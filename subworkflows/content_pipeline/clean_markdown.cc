@@ -61,9 +61,9 @@ std::string take_front_matter(std::string_view& content) {
     return {};
 }
 
-class Walk {
+class MarkdownWalk {
   public:
-    explicit Walk(CleanText& clean) : clean_(clean) {}
+    explicit MarkdownWalk(CleanText& clean) : clean_(clean) {}
 
     /// False when something in it cannot be read; `fault` says what.
     bool event(cmark_event_type type, cmark_node* node) {
@@ -139,7 +139,7 @@ domain::Result<CleanText, domain::Fault> clean_markdown(std::string_view content
     const std::unique_ptr<cmark_node, void (*)(cmark_node*)> document(
         cmark_parse_document(content.data(), content.size(), CMARK_OPT_DEFAULT), cmark_node_free);
     const std::unique_ptr<cmark_iter, void (*)(cmark_iter*)> steps(cmark_iter_new(document.get()), cmark_iter_free);
-    Walk walk(clean);
+    MarkdownWalk walk(clean);
     for (auto type = cmark_iter_next(steps.get()); type != CMARK_EVENT_DONE; type = cmark_iter_next(steps.get()))
         if (!walk.event(type, cmark_iter_get_node(steps.get()))) return walk.fault;
     return clean;

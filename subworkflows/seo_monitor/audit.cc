@@ -4,6 +4,7 @@
 
 #include "platform/json_text.h"
 #include "subworkflows/seo_monitor/links.h"
+#include "subworkflows/seo_monitor/lower.h"
 
 namespace impresario::subworkflows::seo_monitor {
 
@@ -20,12 +21,6 @@ constexpr int kRobotsRedirects = 5;
 
 bool is_redirect(int status) {
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
-}
-
-std::string lowered(std::string_view text) {
-    std::string result(text);
-    for (char& c : result) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-    return result;
 }
 
 std::string why_unreachable(const platform::HttpOutcome& outcome) {

@@ -5,6 +5,7 @@
 
 #include "platform/json_text.h"
 #include "subworkflows/seo_monitor/links.h"
+#include "subworkflows/seo_monitor/lower.h"
 
 namespace impresario::subworkflows::seo_monitor {
 
@@ -19,12 +20,6 @@ constexpr std::size_t kDescriptionMost = 160;
 constexpr std::size_t kHeavy = 200 * 1024;
 constexpr std::chrono::milliseconds kSlow{1000};
 constexpr std::chrono::milliseconds kVerySlow{3000};
-
-std::string lowered(std::string_view text) {
-    std::string result(text);
-    for (char& c : result) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-    return result;
-}
 
 std::string_view trimmed(std::string_view text) {
     const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };

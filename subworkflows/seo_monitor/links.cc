@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "subworkflows/seo_monitor/lower.h"
+
 namespace impresario::subworkflows::seo_monitor {
 
 namespace {
@@ -16,12 +18,6 @@ int hex(char c) {
     if (is_digit(c)) return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-std::string lowered(std::string_view text) {
-    std::string result(text);
-    for (char& c : result) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-    return result;
 }
 
 /// Length of "scheme:" at the beginning; 0 when there is none.

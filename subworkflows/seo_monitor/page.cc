@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "platform/json_text.h"
+#include "subworkflows/seo_monitor/lower.h"
 
 namespace impresario::subworkflows::seo_monitor {
 
@@ -19,12 +20,6 @@ constexpr std::size_t kMostMemory = 256 * 1024 * 1024;
 constexpr auto kMostTime = std::chrono::seconds{3};
 /// A heading longer than this many nodes is no heading.
 constexpr int kHeadingNodes = 2000;
-
-std::string lowered(std::string_view text) {
-    std::string result(text);
-    for (char& c : result) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-    return result;
-}
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
 

@@ -1,18 +1,12 @@
 #include "subworkflows/seo_monitor/robots_txt.h"
 
+#include "subworkflows/seo_monitor/lower.h"
+
 namespace impresario::subworkflows::seo_monitor {
 
 namespace {
 
 constexpr std::size_t kMost = 500 * 1024;
-
-char lower(char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); }
-
-std::string lowered(std::string_view text) {
-    std::string result(text);
-    for (char& c : result) c = lower(c);
-    return result;
-}
 
 std::string_view trimmed(std::string_view text) {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
