@@ -6,7 +6,7 @@
 #include <random>
 
 namespace impresario::alerts {
-namespace {
+namespace baseline_test {
 
 using domain::TimePoint;
 using std::chrono::hours;

@@ -12,7 +12,7 @@
 #include "tests/alerts/messages.h"
 
 namespace impresario::alerts {
-namespace {
+namespace email_message_test {
 
 using namespace testing;
 

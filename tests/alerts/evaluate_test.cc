@@ -6,7 +6,7 @@
 #include <random>
 
 namespace impresario::alerts {
-namespace {
+namespace evaluate_test {
 
 using domain::TimePoint;
 using std::chrono::minutes;

@@ -5,7 +5,7 @@
 #include <set>
 
 namespace impresario::alerts {
-namespace {
+namespace labels_test {
 
 TEST(Labels, NamesAreThoseOfAlertmanager) {
     for (const auto* good : {"a", "_", "severity", "A9_", "__x"}) EXPECT_TRUE(good_label_name(good)) << good;
@@ -36,9 +36,9 @@ TEST(Labels, DifferentLabelsNeverLookAlike) {
     std::set<std::string> texts;
     for (const auto& labels : all) texts.insert(text(labels));
     EXPECT_EQ(texts.size(), all.size());
-    EXPECT_EQ(text({{"a", "x"}, {"b", ""}}), text({{"a", "x"}})) << "an empty label is none";
-    EXPECT_EQ(text({}), "{}");
-    EXPECT_EQ(text({{"a", "line\n\"quoted\""}}), R"({a="line\n\"quoted\""})");
+    EXPECT_EQ(text(Labels{{"a", "x"}, {"b", ""}}), text(Labels{{"a", "x"}})) << "an empty label is none";
+    EXPECT_EQ(text(Labels{}), "{}");
+    EXPECT_EQ(text(Labels{{"a", "line\n\"quoted\""}}), R"({a="line\n\"quoted\""})");
 }
 
 TEST(Labels, WhatAllHaveIsCommon) {

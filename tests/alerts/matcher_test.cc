@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::alerts {
-namespace {
+namespace matcher_test {
 
 bool matches(std::string_view matcher, const Labels& labels) {
     const auto parsed = parse_matcher(matcher);

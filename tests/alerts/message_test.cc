@@ -5,7 +5,7 @@
 #include "tests/alerts/messages.h"
 
 namespace impresario::alerts {
-namespace {
+namespace message_test {
 
 using namespace testing;
 using std::chrono::minutes;

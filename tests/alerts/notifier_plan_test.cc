@@ -6,7 +6,7 @@
 #include <random>
 
 namespace impresario::alerts {
-namespace {
+namespace notifier_plan_test {
 
 using domain::Duration;
 using domain::TimePoint;

@@ -12,7 +12,7 @@
 #include "alerts/route.h"
 
 namespace impresario::alerts {
-namespace {
+namespace preset_test {
 
 using std::chrono::minutes;
 using std::chrono::seconds;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::alerts {
-namespace {
+namespace route_test {
 
 using std::chrono::hours;
 using std::chrono::minutes;

@@ -5,7 +5,7 @@
 #include <cmath>
 
 namespace impresario::alerts {
-namespace {
+namespace rule_test {
 
 using std::chrono::hours;
 using std::chrono::minutes;

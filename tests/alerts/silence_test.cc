@@ -5,7 +5,7 @@
 #include "alerts/inhibition.h"
 
 namespace impresario::alerts {
-namespace {
+namespace silence_test {
 
 using std::chrono::hours;
 using std::chrono::seconds;

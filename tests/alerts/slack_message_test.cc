@@ -10,7 +10,7 @@
 #include "tests/alerts/messages.h"
 
 namespace impresario::alerts {
-namespace {
+namespace slack_message_test {
 
 using namespace testing;
 using Tree = nlohmann::json;

@@ -5,7 +5,7 @@
 #include <array>
 
 namespace impresario::alerts {
-namespace {
+namespace template_test {
 
 constexpr std::array<std::string_view, 2> kNames{"summary", "value"};
 

@@ -11,7 +11,7 @@
 #include "tests/alerts/messages.h"
 
 namespace impresario::alerts {
-namespace {
+namespace webhook_message_test {
 
 using namespace testing;
 using std::chrono::hours;

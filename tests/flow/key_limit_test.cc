@@ -19,7 +19,7 @@ Json keyed(int limit, const Json& per_key, const Json& per = "hour") {
 
 Json of(const std::string& customer) { return {{"customer", customer}}; }
 
-Json batch_of(const std::string& customer, int count) {
+Json batch_for_customer(const std::string& customer, int count) {
     Json executions = Json::array();
     for (int i = 0; i < count; ++i) executions.push_back({{"workflow_type", "calls"}, {"input", of(customer)}});
     return {{"executions", executions}};
@@ -122,11 +122,11 @@ TEST_F(KeyLimit, WhoFloodsDoesNotTakeWhatIsGuaranteedToAnother) {
     });
     limit_to(keyed(20, {{"guaranteed", 6}, {"ceiling", 18}}, 2));
     hub_.register_type("calls", counting.url(), {{"call_estimates", {{{"provider", "test"}, {"calls", 1}}}}});
-    ASSERT_EQ(hub_.api("POST", "/v1/executions/batch", batch_of("flood", 300)).status, 201);
+    ASSERT_EQ(hub_.api("POST", "/v1/executions/batch", batch_for_customer("flood", 300)).status, 201);
     ASSERT_TRUE(eventually([&] { return arrivals.count() >= 30; }, 60));
     // Of equal priority and younger than all that is before them in the same lane.
     const auto before = std::stoi(completed("flood"));
-    ASSERT_EQ(hub_.api("POST", "/v1/executions/batch", batch_of("small", 18)).status, 201);
+    ASSERT_EQ(hub_.api("POST", "/v1/executions/batch", batch_for_customer("small", 18)).status, 201);
     ASSERT_TRUE(eventually([&] { return completed("small") == "18"; }, 60)) << completed("small");
     const auto meanwhile = std::stoi(completed("flood")) - before;
     // Three windows of 6 each; in each no more than 14 are left for the flood, the one under way included.
@@ -138,7 +138,7 @@ TEST_F(KeyLimit, WhoFloodsDoesNotTakeWhatIsGuaranteedToAnother) {
 TEST_F(KeyLimit, WhatIsGuaranteedIsNotKeptWhereNothingWaits) {
     limit_to(keyed(6, {{"guaranteed", 3}}));
     register_calls();
-    ASSERT_EQ(hub_.api("POST", "/v1/executions/batch", batch_of("flood", 6)).status, 201);
+    ASSERT_EQ(hub_.api("POST", "/v1/executions/batch", batch_for_customer("flood", 6)).status, 201);
     EXPECT_TRUE(eventually([&] { return completed("flood") == "6"; }));
     const auto late = hub_.enqueue("calls", of("late"));
     EXPECT_TRUE(eventually([&] {
@@ -158,7 +158,7 @@ TEST_F(KeyLimit, OfWhatRunsAtOnceCountsUntilItHasEnded) {
     limit_to(definition);
     Peer slow([](const Asked&) { return Behaviour{202, "{}"}; });
     hub_.register_type("calls", slow.url(), {{"call_estimates", {{{"provider", "test"}, {"calls", 1}}}}});
-    ASSERT_EQ(hub_.api("POST", "/v1/executions/batch", batch_of("acme", 4)).status, 201);
+    ASSERT_EQ(hub_.api("POST", "/v1/executions/batch", batch_for_customer("acme", 4)).status, 201);
     ASSERT_TRUE(eventually([&] { return slow.count() == 2; }));
     const auto other = hub_.enqueue("calls", of("other"));
     ASSERT_TRUE(eventually([&] { return slow.count() == 3; }));

@@ -69,7 +69,7 @@ Json declared(int limit, double per) {
     return {{"limits", {{{"name", "rate"}, {"of", "requests"}, {"limit", limit}, {"per", per}}}}};
 }
 
-Json needing(const std::string& provider, int calls = 1) {
+Json calling(const std::string& provider, int calls = 1) {
     return {{"call_estimates", {{{"provider", provider}, {"calls", calls}}}}};
 }
 
@@ -107,7 +107,7 @@ TEST(ProviderWeather, AHiddenLimitThatMovesIsFoundAndKept) {
     Peer peer([&](const Asked&) { return provider.answer(); });
     ASSERT_EQ(hub.api("PUT", "/v1/providers/test", declared(1000, 6)).status, 201);
     constexpr std::size_t kMostInFlight = 8;
-    auto type = needing("test");
+    auto type = calling("test");
     type["endpoints"] = {{{"url", peer.url()}, {"max_in_flight", kMostInFlight}}};
     hub.register_type("calls", "", type);
     for (int i = 0; i < 4; ++i) enqueue_many(hub, "calls", 500);
@@ -141,9 +141,9 @@ TEST(ProviderWeather, EverybodyWaitsForAProviderThatRefusesAndSeesWhy) {
     Peer other([](const Asked&) { return Behaviour{200, kDone}; });
     ASSERT_EQ(hub.api("PUT", "/v1/providers/test", declared(1000, 60)).status, 201);
     ASSERT_EQ(hub.api("PUT", "/v1/providers/well", declared(1000, 60)).status, 201);
-    hub.register_type("refused", refusing.url(), needing("test"));
-    hub.register_type("waits", other.url(), needing("test"));
-    hub.register_type("goes_on", other.url(), needing("well"));
+    hub.register_type("refused", refusing.url(), calling("test"));
+    hub.register_type("waits", other.url(), calling("test"));
+    hub.register_type("goes_on", other.url(), calling("well"));
     const auto first = hub.enqueue("refused");
     ASSERT_TRUE(eventually([&] { return weather_of(hub, "test").is_object(); }));
     const auto waits = hub.enqueue("waits");
@@ -194,8 +194,8 @@ TEST(ProviderWeather, ACallbackToAnotherNodeTeachesTheScheduler) {
     HubFixture hub;
     ASSERT_EQ(hub.api("PUT", "/v1/providers/test", declared(1000, 60)).status, 201);
     Peer peer([](const Asked&) { return Behaviour{}; });
-    hub.register_type("throttled", peer.url(), needing("test"));
-    hub.register_type("waits", peer.url(), needing("test"));
+    hub.register_type("throttled", peer.url(), calling("test"));
+    hub.register_type("waits", peer.url(), calling("test"));
     const HubProcess other(hub.database, hub.key_file(), hub.config());
     ASSERT_TRUE(other.wait_ready());
     const auto id = hub.enqueue("throttled");
@@ -231,7 +231,7 @@ TEST(ProviderWeather, WhatACallbackSaysIsLeftHolds) {
                 {{"provider", "test"}, {"api_calls", 1}, {"remaining", 3}, {"reset_at", "2999-01-01T00:00:00Z"}}};
         return Behaviour{200, done.dump()};
     });
-    hub.register_type("calls", peer.url(), needing("test"));
+    hub.register_type("calls", peer.url(), calling("test"));
     hub.await_end(hub.enqueue("calls"));
     enqueue_many(hub, "calls", 10);
     ASSERT_TRUE(cools(hub, "calls", "test"));
@@ -256,7 +256,7 @@ TEST(ProviderWeather, OnlyWhoIsNamedIsAccused) {
     const Json both{{"call_estimates", {{{"provider", "one"}, {"calls", 1}}, {{"provider", "two"}, {"calls", 1}}}}};
     hub.register_type("vague", vague.url(), both);
     hub.register_type("clear", clear.url(), both);
-    hub.register_type("full", full.url(), needing("three"));
+    hub.register_type("full", full.url(), calling("three"));
     for (const auto* type : {"vague", "full", "clear"}) hub.enqueue(type);
     ASSERT_TRUE(eventually([&] { return weather_of(hub, "two").is_object(); }));
     ASSERT_TRUE(eventually(
@@ -269,8 +269,8 @@ TEST(ProviderWeather, TheCheapestTriesItFirst) {
     HubFixture hub;
     ASSERT_EQ(hub.api("PUT", "/v1/providers/test", declared(1000, 60)).status, 201);
     Peer peer([](const Asked&) { return Behaviour{200, kDone}; });
-    hub.register_type("large", peer.url(), needing("test", 50));
-    hub.register_type("small", peer.url(), needing("test", 1));
+    hub.register_type("large", peer.url(), calling("test", 50));
+    hub.register_type("small", peer.url(), calling("test", 1));
     const auto soon = hub.database.value(
         "select to_char((now() + interval '3 seconds') at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')");
     ASSERT_EQ(hub.api("POST", "/v1/providers/test/cool", {{"until", soon}, {"reason", "they said so"}}).status, 200);

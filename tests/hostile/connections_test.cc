@@ -12,10 +12,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-double seconds_since(steady_clock::time_point begun) {
-    return std::chrono::duration<double>(steady_clock::now() - begun).count();
-}
-
 const std::string kGet = "GET /livez HTTP/1.1\r\nhost: x\r\n\r\n";
 
 std::string post(const std::string& path, const std::string& token, const std::string& body) {

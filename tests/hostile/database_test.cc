@@ -19,10 +19,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-double seconds_since(steady_clock::time_point begun) {
-    return std::chrono::duration<double>(steady_clock::now() - begun).count();
-}
-
 /// Clients that enqueue, one after the other, and remember what they were told.
 class Clients {
   public:

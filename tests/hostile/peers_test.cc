@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "tests/support/crowd.h"
 #include "tests/support/hub.h"
 
 namespace impresario::testing {
@@ -13,10 +14,6 @@ namespace {
 using namespace std::string_literals;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-
-double seconds_since(steady_clock::time_point begun) {
-    return std::chrono::duration<double>(steady_clock::now() - begun).count();
-}
 
 /// A beginning at once, the rest a byte at a time, and then one more again and again, with a pause before each.
 Behaviour dripping(std::string rest, std::string begin, std::string after, milliseconds pause) {

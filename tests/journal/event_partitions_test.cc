@@ -12,7 +12,7 @@
 #include "tests/support/prompt.h"
 
 namespace impresario::journal {
-namespace {
+namespace event_partitions_test {
 
 using platform::StatementRefused;
 using platform::Tx;

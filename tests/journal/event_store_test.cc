@@ -12,7 +12,7 @@
 #include "tests/support/database.h"
 
 namespace impresario::journal {
-namespace {
+namespace event_store_test {
 
 using domain::NodeId;
 using platform::Tx;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::journal {
-namespace {
+namespace horizon_test {
 
 TEST(Horizon, NothingIsSettledAtFirst) {
     Horizon horizon;

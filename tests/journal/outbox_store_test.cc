@@ -12,7 +12,7 @@
 #include "tests/support/database.h"
 
 namespace impresario::journal {
-namespace {
+namespace outbox_store_test {
 
 using platform::Tx;
 using testing::TestDatabase;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::journal {
-namespace {
+namespace retention_test {
 
 using domain::Family;
 using domain::FamilyMember;

@@ -5,7 +5,7 @@
 #include "journal/subscriber_json.h"
 
 namespace impresario::journal {
-namespace {
+namespace subscriber_test {
 
 TEST(Subscriber, ADefinitionIsReadAndGivenBack) {
     const auto parsed = parse_subscriber(

@@ -5,7 +5,7 @@
 #include "domain/event.h"
 
 namespace impresario::journal {
-namespace {
+namespace topic_test {
 
 TEST(Topic, OfAKindOrOfSingleTypes) {
     EXPECT_TRUE(find_topic("executions")->has("execution", "execution.completed"));

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::orchestrator {
-namespace {
+namespace anomalies_test {
 
 using std::chrono::hours;
 using ::testing::IsEmpty;

@@ -7,7 +7,7 @@
 #include "tests/support/database.h"
 
 namespace impresario::orchestrator {
-namespace {
+namespace apply_test {
 
 using domain::ExecutionId;
 using platform::Tx;

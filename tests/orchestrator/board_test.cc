@@ -7,7 +7,7 @@
 #include <set>
 
 namespace impresario::orchestrator {
-namespace {
+namespace board_test {
 
 using domain::AttemptState;
 using domain::Execution;

@@ -12,7 +12,7 @@
 #include "platform/json_text.h"
 
 namespace impresario::orchestrator {
-namespace {
+namespace decide_test {
 
 using domain::AttemptState;
 using domain::CallbackStatus;

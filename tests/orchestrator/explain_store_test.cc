@@ -12,7 +12,7 @@
 #include "tests/support/database.h"
 
 namespace impresario::orchestrator {
-namespace {
+namespace explain_store_test {
 
 using domain::Execution;
 using domain::ExecutionId;

@@ -15,7 +15,7 @@
 #include "priority_queue/order.h"
 
 namespace impresario::orchestrator {
-namespace {
+namespace explain_test {
 
 using domain::Execution;
 using domain::ExecutionId;

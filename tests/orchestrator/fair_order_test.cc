@@ -10,7 +10,7 @@
 #include "resource_manager/provider.h"
 
 namespace impresario::orchestrator {
-namespace {
+namespace fair_order_test {
 
 using domain::ExecutionId;
 using domain::Lane;

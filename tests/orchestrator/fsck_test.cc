@@ -7,7 +7,7 @@
 #include "tests/support/database.h"
 
 namespace impresario::orchestrator {
-namespace {
+namespace fsck_test {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;

@@ -5,7 +5,7 @@
 #include <random>
 
 namespace impresario::orchestrator {
-namespace {
+namespace gate_history_test {
 
 using domain::Duration;
 using domain::Gate;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::orchestrator {
-namespace {
+namespace health_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;

@@ -5,7 +5,7 @@
 #include "orchestrator/presence.h"
 
 namespace impresario::orchestrator {
-namespace {
+namespace outage_test {
 
 using domain::TimePoint;
 using std::chrono::milliseconds;

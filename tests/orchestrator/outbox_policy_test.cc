@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::orchestrator {
-namespace {
+namespace outbox_policy_test {
 
 using domain::TimePoint;
 using journal::kFailing;

@@ -7,7 +7,7 @@
 #include <set>
 
 namespace impresario::orchestrator {
-namespace {
+namespace plan_test {
 
 using domain::ExecutionId;
 using domain::Lane;

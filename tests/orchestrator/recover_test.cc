@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::orchestrator {
-namespace {
+namespace recover_test {
 
 using domain::Status;
 using std::chrono::minutes;

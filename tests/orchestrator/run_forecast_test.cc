@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::orchestrator {
-namespace {
+namespace run_forecast_test {
 
 using domain::GateKind;
 using std::chrono::hours;

@@ -8,7 +8,7 @@
 #include "tests/support/database.h"
 
 namespace impresario {
-namespace {
+namespace sql_api_test {
 
 using platform::StatementRefused;
 using platform::Tx;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::orchestrator {
-namespace {
+namespace stalled_test {
 
 using std::chrono::minutes;
 using std::chrono::seconds;

@@ -5,7 +5,7 @@
 #include <set>
 
 namespace impresario::orchestrator {
-namespace {
+namespace state_machine_test {
 
 using enum HubState;
 const domain::TimePoint kNow{std::chrono::hours{500000}};

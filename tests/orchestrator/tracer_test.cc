@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::orchestrator {
-namespace {
+namespace tracer_test {
 
 using std::chrono::seconds;
 const domain::TimePoint kNow{std::chrono::hours{500000}};

@@ -5,7 +5,7 @@
 #include "platform/trigger_json.h"
 
 namespace impresario::platform {
-namespace {
+namespace callback_json_test {
 
 using domain::CallbackStatus;
 

@@ -5,7 +5,7 @@
 #include "platform/id_source.h"
 
 namespace impresario::platform {
-namespace {
+namespace crypto_test {
 
 KeyRing ring(const std::string& seed) { return KeyRing({domain::Secret(base64(std::string(32, seed[0])))}); }
 

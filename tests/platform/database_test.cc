@@ -11,7 +11,7 @@
 #include "platform/local_postgres.h"
 
 namespace impresario::platform {
-namespace {
+namespace database_test {
 
 constexpr Statement kMark{"mark", "insert into marks values ($1::integer)"};
 constexpr Statement kDivide{"divide", "insert into marks values (1 / $1::integer)"};

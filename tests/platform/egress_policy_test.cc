@@ -5,7 +5,7 @@
 #include "platform/url.h"
 
 namespace impresario::platform {
-namespace {
+namespace egress_policy_test {
 
 TEST(Egress, InnerAddressesAreDenied) {
     const EgressPolicy policy;

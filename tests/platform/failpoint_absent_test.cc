@@ -5,7 +5,7 @@
 #include "platform/failpoint.h"
 
 namespace impresario::platform {
-namespace {
+namespace failpoint_absent_test {
 
 constexpr failpoint::Fault kNothing = failpoint::at("sql.", "commit");
 static_assert(!kNothing.error && !kNothing.done_then_error && kNothing.delay.count() == 0,

@@ -10,7 +10,7 @@
 #include "platform/failpoint.h"
 
 namespace impresario::platform {
-namespace {
+namespace failpoint_test {
 
 using ::testing::ExitedWithCode;
 using ::testing::KilledBySignal;

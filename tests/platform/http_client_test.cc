@@ -11,7 +11,7 @@
 #include "tests/support/peer.h"
 
 namespace impresario::platform {
-namespace {
+namespace http_client_test {
 
 using testing::Asked;
 using testing::Behaviour;

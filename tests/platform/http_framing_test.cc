@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::platform {
-namespace {
+namespace http_framing_test {
 
 using namespace std::string_view_literals;
 

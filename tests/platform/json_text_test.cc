@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 namespace impresario::platform {
-namespace {
+namespace json_text_test {
 
 using Kind = JsonFault::Kind;
 

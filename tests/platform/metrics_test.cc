@@ -11,7 +11,7 @@
 #include "tests/support/promtool.h"
 
 namespace impresario::platform {
-namespace {
+namespace metrics_test {
 
 using testing::check_metrics;
 using testing::read_samples;

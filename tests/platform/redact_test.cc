@@ -7,7 +7,7 @@
 #include "platform/url.h"
 
 namespace impresario::platform {
-namespace {
+namespace redact_test {
 
 const std::string kSecret = "c\"ö/ng+r=ss & <sons> 100%\\";
 

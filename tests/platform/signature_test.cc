@@ -8,7 +8,7 @@
 #include "platform/crypto.h"
 
 namespace impresario::platform {
-namespace {
+namespace signature_test {
 
 TEST(Signature, MatchesTheVectors) {
     std::ifstream file(IMPRESARIO_SOURCE_DIR "/tests/vectors/standard-webhooks.json");

@@ -13,7 +13,7 @@
 #include "tests/support/temporary_directory.h"
 
 namespace impresario::platform {
-namespace {
+namespace smtp_client_test {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::platform {
-namespace {
+namespace smtp_outcome_test {
 
 /// A dialogue up to the message's end: what we say begins with "> ".
 SmtpOutcome after(const std::vector<std::string>& lines, const SmtpTrouble& trouble = {"it broke"}) {

@@ -7,7 +7,7 @@
 #include "tests/support/database.h"
 
 namespace impresario::platform {
-namespace {
+namespace statement_identity_test {
 
 // Texts that were made on different threads lay at addresses with the same low bits, and a callback was answered 500.
 TEST(StatementIdentity, TextsFarApartAreNotTakenForEachOther) {

@@ -5,7 +5,7 @@
 #include "platform/span_json.h"
 
 namespace impresario::platform {
-namespace {
+namespace trace_context_test {
 
 const std::string kTrace = "4bf92f3577b34da6a3ce929d0e0e4736";
 const std::string kSpan = "00f067aa0ba902b7";

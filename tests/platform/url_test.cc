@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::platform {
-namespace {
+namespace url_test {
 
 TEST(Url, IsTakenApart) {
     const auto url = parse_url("HTTPS://Example.com:8443/a/b?c=d#e");

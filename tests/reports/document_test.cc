@@ -7,7 +7,7 @@
 #include "reports/document_text.h"
 
 namespace impresario::reports {
-namespace {
+namespace document_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;

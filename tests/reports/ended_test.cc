@@ -5,7 +5,7 @@
 #include <cmath>
 
 namespace impresario::reports {
-namespace {
+namespace ended_test {
 
 int range_of(double milliseconds) {
     return milliseconds <= 1 ? 0 : static_cast<int>(std::ceil(std::log(milliseconds) / std::log(1.05)));

@@ -5,7 +5,7 @@
 #include "platform/zone.h"
 
 namespace impresario::reports {
-namespace {
+namespace period_test {
 
 using domain::parse_time;
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::reports {
-namespace {
+namespace proposals_test {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

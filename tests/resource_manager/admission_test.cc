@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::resource_manager {
-namespace {
+namespace admission_test {
 
 using domain::GateKind;
 using domain::TimePoint;

@@ -5,7 +5,7 @@
 #include <random>
 
 namespace impresario::resource_manager {
-namespace {
+namespace breaker_test {
 
 using domain::BreakerState;
 using domain::Duration;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::resource_manager {
-namespace {
+namespace budget_json_test {
 
 const auto kId = *domain::BudgetId::parse("01931f2e-0000-7000-8000-000000000001");
 

@@ -5,7 +5,7 @@
 #include "resource_manager/admission.h"
 
 namespace impresario::resource_manager {
-namespace {
+namespace budget_limit_test {
 
 using domain::Demand;
 using domain::GateKind;

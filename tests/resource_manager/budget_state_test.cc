@@ -5,7 +5,7 @@
 #include <random>
 
 namespace impresario::resource_manager {
-namespace {
+namespace budget_state_test {
 
 using domain::MicroUsd;
 using domain::TimePoint;

@@ -7,7 +7,7 @@
 #include "platform/zone.h"
 
 namespace impresario::resource_manager {
-namespace {
+namespace budget_window_test {
 
 using domain::TimePoint;
 using std::chrono::hours;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::resource_manager {
-namespace {
+namespace endpoint_health_test {
 
 using std::chrono::minutes;
 using std::chrono::seconds;

@@ -8,7 +8,7 @@
 #include <random>
 
 namespace impresario::resource_manager {
-namespace {
+namespace estimate_test {
 
 using domain::Duration;
 using domain::MicroUsd;

@@ -9,7 +9,7 @@
 #include "resource_manager/fairness_json.h"
 
 namespace impresario::resource_manager {
-namespace {
+namespace fair_shares_test {
 
 using domain::Lane;
 using domain::TimePoint;

@@ -11,7 +11,7 @@
 #include "resource_manager/provider_meters.h"
 
 namespace impresario::resource_manager {
-namespace {
+namespace key_limit_test {
 
 using domain::Demand;
 using domain::Duration;

@@ -15,7 +15,7 @@
 #include "tests/support/database.h"
 
 namespace impresario::resource_manager {
-namespace {
+namespace ledger_store_test {
 
 using domain::MicroUsd;
 using domain::TimePoint;

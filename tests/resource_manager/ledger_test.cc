@@ -6,7 +6,7 @@
 #include <random>
 
 namespace impresario::resource_manager {
-namespace {
+namespace ledger_test {
 
 using domain::MicroUsd;
 using domain::TimePoint;

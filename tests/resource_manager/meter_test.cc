@@ -9,7 +9,7 @@
 #include "resource_manager/admission.h"
 
 namespace impresario::resource_manager {
-namespace {
+namespace meter_test {
 
 using domain::Duration;
 using domain::TimePoint;

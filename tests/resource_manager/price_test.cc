@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace impresario::resource_manager {
-namespace {
+namespace price_test {
 
 using domain::MicroUsd;
 using domain::Need;

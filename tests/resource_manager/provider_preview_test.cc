@@ -4,7 +4,7 @@
 #include "resource_manager/provider_preview.h"
 
 namespace impresario::resource_manager {
-namespace {
+namespace provider_preview_test {
 
 using std::chrono::seconds;
 

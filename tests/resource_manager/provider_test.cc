@@ -3,7 +3,7 @@
 #include "resource_manager/provider_json.h"
 
 namespace impresario::resource_manager {
-namespace {
+namespace provider_test {
 
 std::string faults(const std::string& limit) {
     const auto parsed = parse_provider("{\"limits\": [" + limit + "]}", "gemini");

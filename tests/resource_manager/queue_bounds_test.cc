@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace impresario::resource_manager {
-namespace {
+namespace queue_bounds_test {
 
 using domain::Duration;
 using domain::TimePoint;

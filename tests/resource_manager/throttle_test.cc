@@ -5,7 +5,7 @@
 #include <random>
 
 namespace impresario::resource_manager {
-namespace {
+namespace throttle_test {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;

@@ -1,6 +1,7 @@
 #pragma once
 // Many connections to a server at once, and what one does with each: nothing, a byte now and then, not reading.
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -41,5 +42,7 @@ std::vector<Line> crowd(int port, int count);
 
 /// Rounds or seconds: few where every change is tested, all with scripts/cases-long.
 int rounds(int short_run, int long_run);
+
+double seconds_since(std::chrono::steady_clock::time_point begun);
 
 }
