@@ -1,5 +1,8 @@
 #include "api/waiting_lanes.h"
 
+#include <algorithm>
+
+#include "api_sql.h"
 #include "priority_queue/queue_store.h"
 #include "resource_manager/estimate_store.h"
 
@@ -25,6 +28,21 @@ std::vector<resource_manager::WaitingLane> waiting_lanes(platform::Tx& tx, const
         lanes.push_back({lane, count == waiting.end() ? 0 : count->second, prices.at(0), type.importance});
     }
     return lanes;
+}
+
+void add_keys(platform::Tx& tx, const std::string& provider, std::vector<resource_manager::WaitingLane>& lanes) {
+    for (auto& each : lanes) {
+        const auto& needs = each.price.needs;
+        if (std::none_of(needs.begin(), needs.end(), [&](const auto& need) { return need.provider == provider; }))
+            continue;
+        const auto rows = tx.exec(sql::waiting_by_keys,
+                                  platform::Params().add(each.lane.organization_id).add(each.lane.workflow_type));
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            platform::RowReader row(rows, i);
+            auto keys = row.text();
+            each.keys.push_back({std::move(keys), row.integer()});
+        }
+    }
 }
 
 }

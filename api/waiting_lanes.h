@@ -20,4 +20,7 @@ std::map<domain::Lane, std::int64_t> count_waiting(platform::Tx& tx);
 std::vector<resource_manager::WaitingLane> waiting_lanes(platform::Tx& tx, const subworkflows::Catalogue& catalogue,
                                                          domain::MicroUsd unknown_cost);
 
+/// Fills in the keys of those that need this provider.
+void add_keys(platform::Tx& tx, const std::string& provider, std::vector<resource_manager::WaitingLane>& lanes);
+
 }

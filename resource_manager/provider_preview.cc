@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "domain/limit_keys.h"
 #include "resource_manager/limiter.h"
 
 namespace impresario::resource_manager {
@@ -26,6 +28,39 @@ std::optional<domain::Duration> last_in(const ProviderLimit& limit, std::int64_t
     return domain::Duration{static_cast<domain::Duration::rep>(std::ceil(micros))};
 }
 
+/// Of two times until the last may start, each nullopt where it never may.
+std::optional<domain::Duration> later(std::optional<domain::Duration> a, std::optional<domain::Duration> b) {
+    return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;
+}
+
+/// What the ceilings of keys let through, each key by itself.
+LimitsMet meet_keys(const ProviderMeters::Applied& applied, const WaitingLane& lane, domain::Demand demand,
+                    std::int64_t amount, domain::TimePoint now) {
+    const auto& limit = applied.meter->limit();
+    std::map<std::string, std::int64_t> waiting;
+    std::int64_t known = 0;
+    for (const auto& each : lane.keys) {
+        waiting[domain::limit_key(each.limit_keys, limit.key)] += each.waiting;
+        known += each.waiting;
+    }
+    // One key's, as KeyMeters counts it.
+    auto of_key = limit;
+    of_key.limit = limit.ceiling;
+    if (of_key.kind == WindowKind::token_bucket) of_key.kind = WindowKind::sliding_window;
+    LimitsMet met{std::nullopt, std::max<std::int64_t>(0, lane.waiting - known), domain::Duration{0}};
+    for (const auto& [key, count] : waiting) {
+        const auto room = std::max<std::int64_t>(0, limit.ceiling - applied.keys->used(key, now));
+        met.fit += std::min(count, room / amount);
+        met.last_in = later(met.last_in, last_in(of_key, amount, room, count));
+    }
+    if (met.fit > 0 || lane.keys.empty()) return met;
+    const auto most = std::max_element(lane.keys.begin(), lane.keys.end(),
+                                       [](const auto& a, const auto& b) { return a.waiting < b.waiting; });
+    demand.limit_keys = most->limit_keys;
+    met.gate = KeyShare{*applied.provider, applied.meter, applied.keys, limit.key}.check(demand, now);
+    return met;
+}
+
 LimitsMet meet(ProviderMeters& meters, const WaitingLane& lane, const domain::Need& need, domain::TimePoint now) {
     LimitsMet met{std::nullopt, lane.waiting, domain::Duration{0}};
     domain::Demand demand;
@@ -38,9 +73,13 @@ LimitsMet meet(ProviderMeters& meters, const WaitingLane& lane, const domain::Ne
         const auto room = std::max<std::int64_t>(0, limit.capacity() - each.meter->used(now));
         auto gate = ProviderRate{*each.provider, each.meter}.check(demand, now);
         met.fit = std::min(met.fit, gate ? 0 : room / amount);
-        const auto last = last_in(limit, amount, room, lane.waiting);
-        met.last_in = met.last_in && last ? std::optional(std::max(*met.last_in, *last)) : std::nullopt;
+        met.last_in = later(met.last_in, last_in(limit, amount, room, lane.waiting));
         if (gate && !met.gate) met.gate = std::move(gate);
+        if (!each.keys) continue;
+        auto keys = meet_keys(each, lane, demand, amount, now);
+        met.fit = std::min(met.fit, keys.fit);
+        met.last_in = later(met.last_in, keys.last_in);
+        if (keys.gate && !met.gate) met.gate = std::move(keys.gate);
     }
     return met;
 }

@@ -13,7 +13,8 @@
 
 namespace impresario::resource_manager {
 
-/// How a provider's limits meet a lane's queue, as if the lane were alone and its keys had all they want.
+/// How a provider's limits meet a lane's queue, as if the lane were alone: each of its keys has its ceiling, and what is
+/// guaranteed to others is theirs once they ask.
 struct LimitsMet {
     /// What stops its next one.
     std::optional<domain::Gate> gate;

@@ -66,7 +66,8 @@ void be_alerted(Hubs& hubs) {
                              .json();
     hubs.ask("GET", "/v1/silences");
     if (silence.is_object()) hubs.ask("DELETE", "/v1/silences/" + silence.value("silence_id", ""));
-    for (const auto* page : {"/v1/reports", "/v1/reports/daily", "/v1/reports/weekly?at=2026-01-01", "/v1/alert-rules", "/v1/receivers", "/v1/notifications", "/v1/incidents/0000"})
+    for (const auto* page : {"/v1/reports", "/v1/reports/daily", "/v1/reports/weekly?at=2026-01-01", "/v1/alert-rules",
+                             "/v1/receivers", "/v1/notifications", "/v1/incidents/0000"})
         hubs.ask("GET", page);
 }
 
@@ -188,6 +189,9 @@ void tour(Hubs& hubs, const Peer& peer) {
     hubs.ask("POST", "/v1/locks/campaign/release", token);
     hubs.ask("POST", "/v1/locks/campaign/break", Json::object());
     type("good", {{"cost_estimate_usd", "2"}, {"call_estimates", {{{"provider", "metered"}, {"calls", 1}}}}});
+    auto keyed = limits;
+    keyed["limits"][0]["key"] = "/customer";
+    hubs.ask("POST", "/v1/providers/metered/preview", keyed);
     hubs.ask("POST", "/v1/providers/metered/cool", {{"until", in_two_seconds()}, {"reason", "campaign"}});
     hubs.ask("POST", "/v1/providers/metered/reset", Json::object());
     type("whole", {{"max_concurrency", 2}});
@@ -258,8 +262,9 @@ void tour(Hubs& hubs, const Peer& peer) {
     const auto paused = hubs.enqueue("busy");
     hubs.ask("PATCH", "/v1/executions/" + paused, {{"priority", 70}});
     hubs.enqueue("busy", {{"priority", 90}});
-    for (const auto* page : {"/v1/executions?status=queued", "/v1/queue", "/v1/state", "/v1/nodes", "/v1/pauses",
-                             "/v1/workflow-types", "/v1/providers", "/v1/fairness", "/v1/stalled", "/v1/health", "/metrics"})
+    for (const auto* page :
+         {"/v1/executions?status=queued", "/v1/queue", "/v1/state", "/v1/nodes", "/v1/pauses", "/v1/workflow-types",
+          "/v1/providers", "/v1/fairness", "/v1/stalled", "/v1/health", "/metrics"})
         hubs.ask("GET", page);
     hubs.ask("GET", "/v1/executions/" + paused + "/explain");
     const auto view = hubs.ask("GET", "/v1/executions/" + paused).json();

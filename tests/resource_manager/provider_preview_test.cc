@@ -1,6 +1,7 @@
 // What a change of a provider's limits does to who waits.
 #include <gtest/gtest.h>
 
+#include "domain/limit_keys.h"
 #include "resource_manager/provider_preview.h"
 
 namespace impresario::resource_manager {
@@ -67,6 +68,52 @@ TEST(ProviderPreview, OneThatIsNewOrGoneLimitsNothing) {
     const auto gone = preview(&some, nullptr, used(10), {waiting(25)}, kNow);
     EXPECT_EQ(gone[0].before.fit, 0);
     EXPECT_EQ(gone[0].after.fit, 25);
+}
+
+/// Ten a minute, of which each customer may have four.
+Provider shared_by_customer() {
+    auto provider = limited(10);
+    provider.limits[0].key = "/customer";
+    provider.limits[0].ceiling = 4;
+    return provider;
+}
+
+std::string customer(const std::string& name) { return domain::limit_keys_text({{"/customer", name}}); }
+
+TEST(ProviderPreview, EachKeyHasItsCeiling) {
+    const auto before = limited(10);
+    const auto after = shared_by_customer();
+    auto lane = waiting(9);
+    lane.keys = {{customer("flood"), 8}, {customer("small"), 1}};
+    const auto line = preview(&before, &after, {}, {lane}, kNow).at(0);
+    EXPECT_EQ(line.before.fit, 9);
+    EXPECT_EQ(line.after.fit, 5) << "four of the one, one of the other";
+    EXPECT_EQ(line.after.last_in, seconds{60}) << "its other four";
+    EXPECT_FALSE(line.after.gate);
+
+    auto permits = used(4);
+    permits[0].limit_keys = customer("flood");
+    lane = waiting(8);
+    lane.keys = {{customer("flood"), 8}};
+    const auto full = preview(&before, &after, permits, {lane}, kNow).at(0);
+    EXPECT_EQ(full.before.fit, 6);
+    EXPECT_EQ(full.after.fit, 0);
+    ASSERT_TRUE(full.after.gate);
+    EXPECT_EQ(full.after.gate->kind, domain::GateKind::key_limit);
+    EXPECT_EQ(full.after.gate->subject, "gemini rate flood");
+}
+
+TEST(ProviderPreview, AKeyThatNobodyTookIsOneAccount) {
+    const auto before = limited(10);
+    const auto after = shared_by_customer();
+    auto lane = waiting(6);
+    lane.keys = {{customer("x"), 3}, {"", 3}};
+    EXPECT_EQ(preview(&before, &after, {}, {lane}, kNow).at(0).after.fit, 6);
+    lane.keys = {{domain::limit_keys_text({{"/domain", "x"}}), 3}, {domain::limit_keys_text({{"/domain", "y"}}), 3}};
+    EXPECT_EQ(preview(&before, &after, {}, {lane}, kNow).at(0).after.fit, 4)
+        << "they were enqueued before a limit asked for this key";
+    lane.keys.clear();
+    EXPECT_EQ(preview(&before, &after, {}, {lane}, kNow).at(0).after.fit, 6) << "nobody knows their keys";
 }
 
 TEST(ProviderPreview, WhoDoesNotCallItIsNotConcerned) {
