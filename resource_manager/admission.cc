@@ -31,16 +31,32 @@ Verdict Admission::admit(const domain::Demand& demand, const std::vector<std::si
 
 namespace {
 
-bool shared(const Limiter& limiter) {
+BudgetLimit* budget_in(Limiter& limiter) {
+    if (auto* batch = std::get_if<BatchBudgetLimit>(&limiter)) return batch;
+    return std::get_if<BudgetLimit>(&limiter);
+}
+
+/// Of what is shared it lacks a quantity that others give back.
+bool lacking(Limiter& limiter, const domain::Demand& demand, domain::TimePoint now) {
+    if (const auto* budget = budget_in(limiter)) return budget->lacking(demand, now);
     return std::holds_alternative<ProviderRate>(limiter) || std::holds_alternative<ProviderLearnt>(limiter) ||
            std::holds_alternative<Memory>(limiter);
 }
 
+bool shared(Limiter& limiter) {
+    return budget_in(limiter) || std::holds_alternative<ProviderRate>(limiter) ||
+           std::holds_alternative<ProviderLearnt>(limiter) || std::holds_alternative<Memory>(limiter);
+}
+
 /// It asks more than there will ever be, as things are defined.
-bool never_fits(const Limiter& limiter, const domain::Demand& demand) {
+bool never_fits(Limiter& limiter, const domain::Demand& demand) {
     if (const auto* rate = std::get_if<ProviderRate>(&limiter))
         return rate->asked(demand) > rate->meter->limit().capacity();
     if (const auto* memory = std::get_if<Memory>(&limiter)) return demand.memory_mb > memory->limit_mb;
+    if (const auto* budget = budget_in(limiter)) {
+        const auto share = budget->state->budget.scope.share(demand);
+        return share && *share > budget->state->budget.limit;
+    }
     return false;
 }
 
@@ -51,7 +67,7 @@ bool never_fits(const Limiter& limiter, const domain::Demand& demand) {
 /// for ever.
 void Admission::keep(const domain::Demand& demand, const std::vector<std::size_t>& named, std::size_t stopped_at,
                      domain::TimePoint now) {
-    if (!shared(limiters_[stopped_at])) return;
+    if (!lacking(limiters_[stopped_at], demand, now)) return;
     for (const auto place : named)
         if (never_fits(limiters_[place], demand)) return;
     for (const auto place : named) {
@@ -62,9 +78,11 @@ void Admission::keep(const domain::Demand& demand, const std::vector<std::size_t
             std::visit([&](auto& each) { each.take(demand, granted, now); }, limiter);
             continue;
         }
+        if (!lacking(limiter, demand, now)) continue;
         if (auto* rate = std::get_if<ProviderRate>(&limiter)) rate->kept = true;
         if (auto* learnt = std::get_if<ProviderLearnt>(&limiter)) learnt->kept = true;
         if (auto* memory = std::get_if<Memory>(&limiter)) memory->kept = true;
+        if (auto* budget = budget_in(limiter)) budget->kept = true;
     }
 }
 

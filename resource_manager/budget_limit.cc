@@ -80,32 +80,51 @@ std::optional<Gate> check_step(const BudgetStep& step, const BudgetState& state,
     return std::nullopt;
 }
 
+/// What those that are on say to a start, whatever its priority.
+std::optional<Gate> check_steps(const BudgetState& state, Importance importance, MicroUsd asks, MicroUsd taken,
+                                TimePoint now) {
+    const auto& steps = state.budget.steps;
+    for (std::size_t i = 0; i < std::min(state.steps_on, steps.size()); ++i) {
+        if (importance == Importance::critical && steps[i].action != BudgetAction::stop) continue;
+        if (auto gate = check_step(steps[i], state, asks, taken, now)) return gate;
+    }
+    return std::nullopt;
+}
+
 }
 
 std::optional<Gate> BudgetLimit::check(const Demand& demand, TimePoint now) const {
     const auto share = state->budget.scope.share(demand);
     if (!share) return std::nullopt;
-    const auto& steps = state->budget.steps;
-    for (std::size_t i = 0; i < std::min(state->steps_on, steps.size()); ++i) {
-        if (demand.importance == Importance::critical && steps[i].action != BudgetAction::stop) continue;
-        if (auto gate = check_step(steps[i], *state, *share, taken, now)) return gate;
-    }
+    if (auto gate = check_steps(*state, demand.importance, *share, taken, now)) return gate;
 
-    if (state->allows(taken + *share, now)) return std::nullopt;
+    const bool fits = state->allows(taken + *share, now);
+    if (fits && (!kept || *share == MicroUsd{0})) return std::nullopt;
     const MicroUsd limit = state->budget.limit;
     auto gate = gate_of(*state, *share, taken, now);
+    if (fits) {
+        gate.detail += "; what comes free is kept for one that has waited beyond its max_wait";
+        return gate;
+    }
     gate.detail += " and " + domain::decimal(*share) + " more asked";
     if (*share > limit) {
         gate.detail += ", more than the budget ever gives; raise the limit or lower what the workflow type costs";
         return gate;
     }
     // At a turn what was granted since is forgotten with the rest.
-    const auto fits = state->falls_to(std::max(MicroUsd{0}, limit - *share - taken), now);
-    if (fits && *fits > now) gate.opens_at = fits;
+    const auto fits_at = state->falls_to(std::max(MicroUsd{0}, limit - *share - taken), now);
+    if (fits_at && *fits_at > now) gate.opens_at = fits_at;
     gate.detail += "; " + turn_of(*state, now);
     if (state->budget.window.unit == WindowUnit::rolling && gate.opens_at)
         gate.detail += ", fits at " + domain::rfc3339(*gate.opens_at);
     return gate;
+}
+
+bool BudgetLimit::lacking(const Demand& demand, TimePoint now) const {
+    const auto share = state->budget.scope.share(demand);
+    return share && !state->allows(taken + *share, now) &&
+           state->counted(now).settled + *share <= state->budget.limit &&
+           !check_steps(*state, demand.importance, *share, taken, now);
 }
 
 void BudgetLimit::take(const Demand& demand, Granted&, TimePoint) {

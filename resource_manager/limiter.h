@@ -209,14 +209,20 @@ struct KeyShare {
     mutable std::optional<std::int64_t> claimed = {};
 };
 
-/// One budget. A head that does not fit holds its lane (protocol R15). A lane's own check needs the
-/// lane's importance in its demand.
+/// One budget. A head that does not fit holds its lane, and one that has waited beyond max_wait holds whatever shares
+/// the budget (protocol R15, R16). A lane's own check needs the lane's importance in its demand.
 struct BudgetLimit {
     static constexpr bool kWholeLane = true;
     /// Borrowed from whoever made the snapshot.
     const BudgetState* state = nullptr;
     /// Granted since.
     domain::MicroUsd taken;
+    /// One that was asked about before has waited too long and is to have what comes free.
+    bool kept = false;
+
+    /// It fits once enough of what is reserved or in suspense has come back, in the window of now. What has to wait for
+    /// the window's turn is not lacking: kept until then, the rest would be of use to nobody.
+    bool lacking(const domain::Demand& demand, domain::TimePoint now) const;
 
     std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
     void take(const domain::Demand& demand, Granted&, domain::TimePoint);
@@ -250,7 +256,8 @@ struct Memory {
     void take(const domain::Demand& demand, Granted&, domain::TimePoint) { reserved_mb += demand.memory_mb; }
 };
 
-/// What stops everything that names it and is no quantity: the database is under pressure, or a lane's windows are shut.
+/// What stops everything that names it and is no quantity: the database is under pressure, or a lane's windows are
+/// shut.
 struct Closed {
     static constexpr bool kWholeLane = true;
     domain::Gate gate;
@@ -259,8 +266,9 @@ struct Closed {
     void take(const domain::Demand&, Granted&, domain::TimePoint) {}
 };
 
-using Limiter = std::variant<Pause, Lock, Concurrency, KeyConcurrency, LanePace, Endpoints, ProviderCooling, ProviderLearnt, KeyShare,
-                             ProviderRate, Memory, Closed, BudgetLimit, BatchBudgetLimit, BudgetPriority>;
+using Limiter =
+    std::variant<Pause, Lock, Concurrency, KeyConcurrency, LanePace, Endpoints, ProviderCooling, ProviderLearnt,
+                 KeyShare, ProviderRate, Memory, Closed, BudgetLimit, BatchBudgetLimit, BudgetPriority>;
 
 /// An amount of what is measured, and "60 requests per minute", for people.
 std::string shown(Measure of, std::int64_t amount);

@@ -87,6 +87,54 @@ TEST(BudgetLimit, SeveralBudgetsAreChargedTogetherOrNotAtAll) {
         << "what the second refused was not taken from the first";
 }
 
+/// What another lane is answered after one that has waited too long was asked about and stopped.
+Verdict after_one_that_starves(const BudgetState& state, MicroUsd asks, Demand other) {
+    Demand large = demand(asks);
+    large.lane.workflow_type = "large";
+    large.starving = true;
+    Admission admission;
+    const std::vector<std::size_t> named{admission.add(BudgetLimit{&state, {}})};
+    EXPECT_TRUE(std::holds_alternative<Deferred>(admission.admit(large, named, kNow)));
+    return admission.admit(other, named, kNow);
+}
+
+TEST(BudgetLimit, WhatComesFreeIsKeptForOneThatHasWaitedTooLong) {
+    const auto reserved = hundred({usd(10), usd(50), usd(0)});
+    const auto kept = after_one_that_starves(reserved, usd(80), demand(usd(5)));
+    const auto* stopped = std::get_if<Deferred>(&kept);
+    ASSERT_TRUE(stopped);
+    EXPECT_TRUE(stopped->gate.detail.ends_with("what comes free is kept for one that has waited beyond its max_wait"))
+        << stopped->gate.detail;
+    EXPECT_FALSE(std::holds_alternative<Granted>(
+        after_one_that_starves(hundred({usd(10), usd(0), usd(50)}), usd(80), demand(usd(5)))))
+        << "what is in suspense may come back as well";
+    EXPECT_TRUE(std::holds_alternative<Granted>(after_one_that_starves(reserved, usd(80), demand(usd(0)))))
+        << "what costs nothing takes nothing";
+
+    const auto granted = [](const BudgetState& state, MicroUsd asks, Importance importance = Importance::normal) {
+        return std::holds_alternative<Granted>(after_one_that_starves(state, asks, demand(usd(5), importance)));
+    };
+    EXPECT_TRUE(granted(hundred({usd(30), usd(50), usd(0)}), usd(80))) << "nothing but the window's turn helps it";
+    EXPECT_TRUE(granted(reserved, usd(101))) << "it never fits";
+    const auto paused = hundred({usd(10), usd(50), usd(0)}, {step(50, BudgetAction::pause_non_critical)});
+    EXPECT_TRUE(granted(paused, usd(80), Importance::critical)) << "a step stops it, and not what others hold";
+}
+
+TEST(BudgetLimit, OfWhatOneThatHasWaitedTooLongDoesNotLackItsPartIsSetAside) {
+    const auto state = hundred({usd(40), usd(0), usd(0)});
+    Demand large = demand(usd(50));
+    large.memory_mb = 800;
+    large.starving = true;
+    const auto granted = [&](MicroUsd asks) {
+        Admission admission;
+        const std::vector<std::size_t> named{admission.add(Memory{1000, 500}), admission.add(BudgetLimit{&state, {}})};
+        EXPECT_TRUE(std::holds_alternative<Deferred>(admission.admit(large, named, kNow)));
+        return std::holds_alternative<Granted>(admission.admit(demand(asks), named, kNow));
+    };
+    EXPECT_TRUE(granted(usd(10)));
+    EXPECT_FALSE(granted(usd(11))) << "or the money is gone when there is memory";
+}
+
 TEST(BudgetLimit, ClosesWhenMoreWasSpentThanItAllows) {
     const auto state = hundred({usd(101), {}, {}});
     const BudgetLimit limit{&state, {}};
