@@ -445,8 +445,10 @@ void Board::set_estimates(std::map<Lane, resource_manager::TypeEstimates> estima
 }
 
 void Board::learn(const Execution& ended, const resource_manager::Consumption& used) {
-    estimates_[ended.lane].learn(ended.size_class, used);
-    learnt_.insert(ended.lane);
+    if (used.typical) {
+        estimates_[ended.lane].learn(ended.size_class, used);
+        learnt_.insert(ended.lane);
+    }
     if (!shares_) return;
     if (const auto took = fair_amount(shares_->policy().measure, used)) correct_share(ended.id, *took);
 }

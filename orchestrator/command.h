@@ -160,6 +160,8 @@ std::optional<EndpointNews> endpoint_news_in(std::string_view payload);
 /// The same for what an attempt has used.
 void add_consumption(platform::JsonWriter& payload, const resource_manager::Consumption& consumed);
 std::optional<resource_manager::Consumption> consumption_in(std::string_view payload);
+/// Whether an event of this type may carry it.
+bool tells_consumption(std::string_view event_type);
 
 /// A peer that should be told that its work is no longer wanted.
 struct PeerCancelled {

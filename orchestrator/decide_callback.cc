@@ -244,18 +244,19 @@ void partial(Draft& draft, const CallbackReceived& received) {
         .field("items", static_cast<std::int64_t>(callback.items.size()))
         .field("failed", static_cast<std::int64_t>(failed))
         .field("retry_at", domain::rfc3339(e.scheduled_at));
+    if (const auto& consumed = draft.decision().consumed) add_consumption(json, *consumed);
     draft.tell(event::progress, std::move(json));
     draft.decision().child = std::move(child);
 }
 
-/// What those after it are estimated by: of one that has done its work, and was not asked to do it otherwise.
+/// What its share is corrected by, and, if it is typical, those after it are estimated by.
 void learn_from(Draft& draft, const domain::LiveAttempt& attempt, std::optional<domain::MicroUsd> cost,
                 const domain::Callback& callback) {
-    if (callback.status != CallbackStatus::completed || attempt.thrift.asked()) return;
     resource_manager::Consumption consumed;
     consumed.cost = cost;
     consumed.tokens = tokens_in(callback);
     consumed.duration = draft.now() - std::min(attempt.granted_at, draft.now());
+    consumed.typical = callback.status == CallbackStatus::completed && !attempt.thrift.asked();
     draft.decision().consumed = consumed;
 }
 

@@ -141,8 +141,9 @@ Task<void> Hub::read_feed() {
     if (!read.feed.events.empty()) inbox_hinted_ = true;
     std::map<ExecutionId, resource_manager::Consumption> consumed;
     for (const auto& event : read.feed.events) {
-        if (event.type != domain::event::completed) continue;
-        if (const auto used = consumption_in(event.payload)) consumed.emplace(ExecutionId{event.stream}, *used);
+        if (!tells_consumption(event.type)) continue;
+        if (const auto used = consumption_in(event.payload))
+            consumed.insert_or_assign(ExecutionId{event.stream}, *used);
     }
     std::vector<Command> parents;
     for (const auto& row : read.rows) {

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "domain/event.h"
 #include "orchestrator/command.h"
 #include "platform/json_text.h"
 #include "platform/json_writer.h"
@@ -51,6 +52,7 @@ void add_consumption(platform::JsonWriter& payload, const resource_manager::Cons
     if (consumed.cost) payload.field("attempt_cost_usd", domain::decimal(*consumed.cost));
     if (consumed.tokens) payload.field("tokens", *consumed.tokens);
     if (consumed.duration) payload.field("attempt_ms", consumed.duration->count() / 1000);
+    if (!consumed.typical) payload.field("typical", false);
 }
 
 std::optional<resource_manager::Consumption> consumption_in(std::string_view payload) {
@@ -64,9 +66,17 @@ std::optional<resource_manager::Consumption> consumption_in(std::string_view pay
     resource_manager::Consumption consumed;
     consumed.duration = std::chrono::milliseconds{*took};
     consumed.tokens = whole("tokens");
+    consumed.typical = platform::json_member(payload, "typical") != "false";
     if (const auto raw = platform::json_member(payload, "attempt_cost_usd"))
         if (const auto parsed = domain::parse_money(platform::json_string(*raw))) consumed.cost = parsed->amount;
     return consumed;
+}
+
+bool tells_consumption(std::string_view event_type) {
+    namespace event = domain::event;
+    constexpr std::string_view ends[] = {event::completed, event::progress, event::retrying, event::failed,
+                                         event::dead};
+    return std::find(std::begin(ends), std::end(ends), event_type) != std::end(ends);
 }
 
 }

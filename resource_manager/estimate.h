@@ -53,6 +53,8 @@ struct Consumption {
     std::optional<domain::MicroUsd> cost;
     std::optional<std::int64_t> tokens;
     std::optional<domain::Duration> duration;
+    /// It has done its work, and was not asked to do it otherwise: others are estimated by it.
+    bool typical = true;
 
     friend bool operator==(const Consumption&, const Consumption&) = default;
 };

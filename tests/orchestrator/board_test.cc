@@ -128,6 +128,15 @@ TEST(Board, WhatIsLearntWhileEstimatesAreReadIsKept) {
     EXPECT_TRUE(known().empty());
 }
 
+TEST(Board, OthersAreNotEstimatedByWhatIsNotTypical) {
+    Operations operations;
+    Board board(operations, [] { return domain::TimePoint{}; });
+    Execution failed;
+    failed.lane = kLane;
+    board.learn(failed, {domain::MicroUsd{5}, std::nullopt, seconds{1}, false});
+    EXPECT_TRUE(board.take_changed_estimates().empty());
+}
+
 /// What a start counts for its shares: as estimated, then as it was, and nothing if it was not sent.
 TEST(Board, SharesCountWhatStartsTook) {
     Operations operations;
@@ -158,7 +167,7 @@ TEST(Board, SharesCountWhatStartsTook) {
     };
     auto first = grant(1);
     EXPECT_DOUBLE_EQ(started(), 1);
-    board.learn(first, {domain::MicroUsd{7'000'000}, std::nullopt, std::nullopt});
+    board.learn(first, {domain::MicroUsd{7'000'000}, std::nullopt, std::nullopt, false});
     EXPECT_DOUBLE_EQ(started(), 7);
     board.learn(first, {domain::MicroUsd{9'000'000}, std::nullopt, std::nullopt});
     EXPECT_DOUBLE_EQ(started(), 7) << "once";
