@@ -171,6 +171,7 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
         }
 
     std::vector<Reply> replies(commands.size());
+    std::vector<bool> changed(commands.size());
     std::vector<Decision> decisions;
     std::set<ExecutionId> parents;
     for (std::size_t i = 0; i < commands.size(); ++i) {
@@ -226,7 +227,7 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
             if (decision.changed) {
                 decision.columns = priority_queue::changed_columns(row->second, decision.after);
                 row->second = decision.after;
-                reply.after = decision.after;
+                changed[i] = true;
             }
             if (decision.ended && row->second.parent) parents.insert(*row->second.parent);
             if (decision.ended && row->second.open_children > 0) parents.insert(asked_for.execution);
@@ -238,7 +239,7 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
     }
     // A later command of the batch may have changed the row again: everyone is told how it is in the end.
     for (std::size_t i = 0; i < commands.size(); ++i)
-        if (replies[i].after) replies[i].after = rows.at(commands[i].execution);
+        if (changed[i]) replies[i].after = rows.at(commands[i].execution);
 
     std::vector<priority_queue::NewExecution> children;
     std::vector<domain::Event> child_events;

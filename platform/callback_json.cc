@@ -128,63 +128,62 @@ domain::Result<Callback, CallbackFault> parse_callback(std::string_view body) {
     const std::string& text = storable->text;
     if (json_type(text) != JsonType::object) return CallbackFault{422, "", "must be a JSON object"};
 
+    const JsonObject object(text);
     Callback callback;
     callback.sanitised = storable->sanitised;
     Reader reader;
-    const auto status = json_member(text, "status");
+    const auto status = object.find("status");
     const auto known = status ? domain::parse_callback_status(json_string(*status)) : std::nullopt;
     if (!known) return CallbackFault{422, "/status", "must be one of completed, failed, timeout, running, partial"};
     callback.status = *known;
 
-    if (const auto id = json_member(text, "execution_id"); id && json_type(*id) != JsonType::null) {
+    if (const auto id = object.find("execution_id"); id && json_type(*id) != JsonType::null) {
         callback.execution_id = domain::ExecutionId::parse(json_string(*id));
         if (!callback.execution_id) reader.wrong("/execution_id", "must be a UUID");
     }
-    callback.result_data = raw(json_member(text, "result_data"));
-    callback.error_data = raw(json_member(text, "error_data"));
+    callback.result_data = raw(object.find("result_data"));
+    callback.error_data = raw(object.find("error_data"));
     if (!callback.error_data.empty()) {
         if (json_type(callback.error_data) == JsonType::object) {
-            callback.error_message = short_string(json_member(callback.error_data, "message"), 2000);
-            if (const auto again = json_member(callback.error_data, "retry_recommended"))
-                callback.retry_recommended = *again != "false";
-            callback.retry_after = reader.seconds(json_member(callback.error_data, "retry_after_seconds"),
-                                                  "/error_data/retry_after_seconds");
+            const JsonObject error(callback.error_data);
+            callback.error_message = short_string(error.find("message"), 2000);
+            if (const auto again = error.find("retry_recommended")) callback.retry_recommended = *again != "false";
+            callback.retry_after = reader.seconds(error.find("retry_after_seconds"), "/error_data/retry_after_seconds");
         } else {
             callback.error_message = short_string(std::string_view(callback.error_data), 2000);
         }
     }
-    if (const auto metrics = json_member(text, "metrics"); metrics && json_type(*metrics) != JsonType::null) {
-        if (json_type(*metrics) != JsonType::object) reader.wrong("/metrics", "must be an object");
-        callback.duration_ms = reader.count(json_member(*metrics, "duration_ms"), "/metrics/duration_ms");
-        callback.items_processed = reader.count(json_member(*metrics, "items_processed"), "/metrics/items_processed");
-        callback.api_calls = reader.count(json_member(*metrics, "api_calls_made"), "/metrics/api_calls_made");
-        callback.database_queries =
-            reader.count(json_member(*metrics, "database_queries"), "/metrics/database_queries");
-        callback.memory_mb = reader.count(json_member(*metrics, "memory_mb"), "/metrics/memory_mb");
-        callback.cost = reader.money(json_member(*metrics, "cost_usd"), "/metrics/cost_usd", &callback.cost_rounded);
+    if (const auto given = object.find("metrics"); given && json_type(*given) != JsonType::null) {
+        if (json_type(*given) != JsonType::object) reader.wrong("/metrics", "must be an object");
+        const JsonObject metrics(*given);
+        callback.duration_ms = reader.count(metrics.find("duration_ms"), "/metrics/duration_ms");
+        callback.items_processed = reader.count(metrics.find("items_processed"), "/metrics/items_processed");
+        callback.api_calls = reader.count(metrics.find("api_calls_made"), "/metrics/api_calls_made");
+        callback.database_queries = reader.count(metrics.find("database_queries"), "/metrics/database_queries");
+        callback.memory_mb = reader.count(metrics.find("memory_mb"), "/metrics/memory_mb");
+        callback.cost = reader.money(metrics.find("cost_usd"), "/metrics/cost_usd", &callback.cost_rounded);
     }
     // A heartbeat may say its cost so far at the top.
-    if (!callback.cost)
-        callback.cost = reader.money(json_member(text, "cost_usd"), "/cost_usd", &callback.cost_rounded);
-    if (const auto usage = json_member(text, "usage"); usage && json_type(*usage) != JsonType::null) {
+    if (!callback.cost) callback.cost = reader.money(object.find("cost_usd"), "/cost_usd", &callback.cost_rounded);
+    if (const auto usage = object.find("usage"); usage && json_type(*usage) != JsonType::null) {
         if (json_type(*usage) != JsonType::array) reader.wrong("/usage", "must be an array");
         std::size_t index = 0;
-        for (const auto entry : json_elements(*usage)) {
+        for (const auto element : json_elements(*usage)) {
             const std::string at = "/usage/" + std::to_string(index++);
-            if (json_type(entry) != JsonType::object) {
+            if (json_type(element) != JsonType::object) {
                 reader.wrong(at, "must be an object");
                 continue;
             }
+            const JsonObject entry(element);
             domain::Usage used;
-            used.provider = short_string(json_member(entry, "provider"), 200);
+            used.provider = short_string(entry.find("provider"), 200);
             if (used.provider.empty()) reader.wrong(at + "/provider", "is missing");
-            used.api_calls = reader.count(json_member(entry, "api_calls"), at + "/api_calls").value_or(0);
-            used.tokens = reader.count(json_member(entry, "tokens"), at + "/tokens").value_or(0);
-            used.cost = reader.money(json_member(entry, "cost_usd"), at + "/cost_usd", &callback.cost_rounded);
-            used.remaining = Reader::left(json_member(entry, "remaining"));
-            if (const auto reset = json_member(entry, "reset_at"))
-                used.reset_at = domain::parse_time(json_string(*reset));
-            used.retry_after = Reader::patience(json_member(entry, "retry_after_seconds"));
+            used.api_calls = reader.count(entry.find("api_calls"), at + "/api_calls").value_or(0);
+            used.tokens = reader.count(entry.find("tokens"), at + "/tokens").value_or(0);
+            used.cost = reader.money(entry.find("cost_usd"), at + "/cost_usd", &callback.cost_rounded);
+            used.remaining = Reader::left(entry.find("remaining"));
+            if (const auto reset = entry.find("reset_at")) used.reset_at = domain::parse_time(json_string(*reset));
+            used.retry_after = Reader::patience(entry.find("retry_after_seconds"));
             callback.usage.push_back(std::move(used));
         }
         if (callback.usage.size() > 1000) reader.wrong("/usage", "has more than 1000 entries");
@@ -193,31 +192,32 @@ domain::Result<Callback, CallbackFault> parse_callback(std::string_view body) {
         if (sum > domain::kMostMoney)
             reader.wrong("/usage", "costs together more than " + domain::decimal(domain::kMostMoney) + " USD");
     }
-    callback.progress = raw(json_member(text, "progress"));
-    callback.peer_reference = short_string(json_member(text, "peer_reference"), 200);
+    callback.progress = raw(object.find("progress"));
+    callback.peer_reference = short_string(object.find("peer_reference"), 200);
 
-    const auto items = json_member(text, "items");
+    const auto items = object.find("items");
     if (callback.status == CallbackStatus::partial) {
         if (!items || json_type(*items) != JsonType::array)
             return CallbackFault{422, "/items", "a partial result must list its items"};
         std::size_t index = 0;
         bool any_failed = false;
-        for (const auto entry : json_elements(*items)) {
+        for (const auto element : json_elements(*items)) {
             const std::string at = "/items/" + std::to_string(index++);
-            if (json_type(entry) != JsonType::object) {
+            if (json_type(element) != JsonType::object) {
                 reader.wrong(at, "must be an object with key and status");
                 continue;
             }
+            const JsonObject entry(element);
             domain::ItemOutcome item;
-            const auto key = json_member(entry, "key");
+            const auto key = entry.find("key");
             if (!key || json_type(*key) == JsonType::null) reader.wrong(at + "/key", "is missing");
             if (key) item.key = json_string(*key);
-            const std::string item_status = short_string(json_member(entry, "status"), 40);
+            const std::string item_status = short_string(entry.find("status"), 40);
             if (item_status != "completed" && item_status != "failed")
                 reader.wrong(at + "/status", "must be completed or failed");
             item.failed = item_status == "failed";
             any_failed = any_failed || item.failed;
-            item.json = std::string(entry);
+            item.json = std::string(element);
             callback.items.push_back(std::move(item));
         }
         if (callback.items.empty()) reader.wrong("/items", "a partial result must list its items");
@@ -231,13 +231,14 @@ domain::Result<Callback, CallbackFault> parse_callback(std::string_view body) {
 bool looks_like_callback(std::string_view body) {
     if (body.empty() || json_type(body) != JsonType::object) return false;
     if (auto storable = storable_json(body); !storable) return false;
-    const auto status = json_member(body, "status");
+    const JsonObject object(body);
+    const auto status = object.find("status");
     if (!status || json_type(*status) != JsonType::string) return false;
     const auto known = domain::parse_callback_status(json_string(*status));
     if (!known || *known == CallbackStatus::running) return false;
     // {"status":"completed"} alone may be about the request; a result has something to say.
     for (const auto key : {"result_data", "error_data", "metrics", "items"})
-        if (json_member(body, key)) return true;
+        if (object.find(key)) return true;
     return false;
 }
 

@@ -1,5 +1,6 @@
 #include "platform/json_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 
@@ -499,6 +500,19 @@ std::vector<std::string_view> json_elements(std::string_view array) {
         return false;
     });
     return elements;
+}
+
+JsonObject::JsonObject(std::string_view text) {
+    walk(text, '{', [this](std::string_view name, std::string_view value) {
+        members_.push_back({name, value});
+        return false;
+    });
+}
+
+std::optional<std::string_view> JsonObject::find(std::string_view key) const {
+    const auto found =
+        std::find_if(members_.rbegin(), members_.rend(), [key](const Member& each) { return key_is(each.name, key); });
+    return found == members_.rend() ? std::nullopt : std::optional(found->value);
 }
 
 std::optional<std::string_view> json_member(std::string_view object, std::string_view key) {

@@ -62,6 +62,22 @@ std::vector<JsonMember> json_members(std::string_view object);
 /// Elements of an array; empty for anything else.
 std::vector<std::string_view> json_elements(std::string_view array);
 
+/// An object read once, for whoever asks for several of its members. Borrows the text; empty for anything else.
+class JsonObject {
+  public:
+    explicit JsonObject(std::string_view text);
+    /// As json_member.
+    std::optional<std::string_view> find(std::string_view key) const;
+
+  private:
+    struct Member {
+        /// In its quotes, as it stands.
+        std::string_view name;
+        std::string_view value;
+    };
+    std::vector<Member> members_;
+};
+
 /// The member named `key`, the last where it repeats (as jsonb decides); nullopt when absent or not an object.
 std::optional<std::string_view> json_member(std::string_view object, std::string_view key);
 

@@ -34,7 +34,8 @@ domain::Result<Trigger, domain::Fault> parse_trigger(std::string_view text) {
         return domain::Fault{checked.error().pointer + ": " + checked.error().what};
     if (json_type(text) != JsonType::object) return domain::Fault{"must be a JSON object"};
     Trigger trigger;
-    const auto member = [&](std::string_view key) { return json_member(text, key); };
+    const JsonObject object(text);
+    const auto member = [&](std::string_view key) { return object.find(key); };
     const auto string = [&](std::string_view key) {
         const auto value = member(key);
         return value && json_type(*value) == JsonType::string ? json_string(*value) : std::string{};
