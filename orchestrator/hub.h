@@ -217,6 +217,7 @@ class Hub {
     std::map<domain::NodeId, domain::TimePoint> silent_;
     std::chrono::steady_clock::time_point scanned_at_{};
     std::chrono::steady_clock::time_point estimates_kept_at_{};
+    std::chrono::steady_clock::time_point budgets_read_at_{};
     /// SQL may have said something about money.
     bool inbox_hinted_ = true;
     /// The last time out of the database's reach, as the scheduler's row says (protocol R9).

@@ -1,4 +1,6 @@
 // Of the hub: budgets and locks as the tables say, their steps, what SQL has spent, and what is learnt about costs.
+#include <algorithm>
+
 #include "orchestrator/budget_events.h"
 #include "orchestrator/hub.h"
 #include "platform/log.h"
@@ -12,11 +14,14 @@ using domain::TimePoint;
 using platform::Task;
 using platform::Tx;
 using resource_manager::BudgetState;
+using std::chrono::steady_clock;
 namespace log = platform::log;
 
 namespace {
 /// Most lines of the inbox that are booked at once.
 constexpr int kMostInbox = 500;
+/// How long what is known of budgets of which hardly anything is used will do.
+constexpr std::chrono::milliseconds kAmpleFor{50};
 
 struct MovedSteps {
     BudgetState state;
@@ -40,10 +45,17 @@ void tell_steps(Tx& tx, const std::vector<MovedSteps>& moved, const domain::Node
 }
 }
 
-/// What is booked is read anew each turn: other nodes settle too. Grants are checked against the rows once more (R17).
+/// What is booked is read anew each turn, as other nodes settle too; where all budgets are ample, less
+/// often. Grants are checked against the rows once more (R17).
 Task<void> Hub::refresh_budgets() {
-    if (!node_.applier().budgets() && board_->budgets().empty()) co_return;
+    const auto& known = board_->budgets();
+    if (!node_.applier().budgets() && known.empty()) co_return;
     const auto now = node_.clock().now();
+    const auto asked_at = steady_clock::now();
+    const bool ample =
+        !known.empty() && std::all_of(known.begin(), known.end(), [now](const auto& each) { return each.ample(now); });
+    if (ample && asked_at - budgets_read_at_ < kAmpleFor) co_return;
+    budgets_read_at_ = asked_at;
     auto asked_budgets = node_.database().read([now](Tx& tx) { return resource_manager::BudgetStore().load(tx, now); });
     auto budgets = co_await std::move(asked_budgets);
     if (!board_) throw platform::DatabaseUnavailable("stepped down while loading");

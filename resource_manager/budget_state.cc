@@ -46,6 +46,14 @@ bool BudgetState::allows(MicroUsd amount, TimePoint now) const {
     return !budget.hard || counted(now).counted() + amount <= budget.limit;
 }
 
+bool BudgetState::ample(TimePoint now) const {
+    if (steps_on > 0) return false;
+    if (!budget.hard && budget.steps.empty()) return true;
+    auto first = budget.hard ? budget.limit : MicroUsd{std::numeric_limits<std::int64_t>::max()};
+    if (!budget.steps.empty()) first = std::min(first, most_below(budget.limit, budget.steps.front().at_percent));
+    return counted(now).counted() < MicroUsd{first.value / 2};
+}
+
 void BudgetState::book(const BudgetWindow& window, const Balance& change) {
     for (auto& each : windows)
         if (each.window == window) {

@@ -48,6 +48,9 @@ struct BudgetState {
     Balance counted(domain::TimePoint now) const;
     /// Whether so much more may be granted now.
     bool allows(domain::MicroUsd amount, domain::TimePoint now) const;
+    /// No step is on, and not half of what begins the first one, or of the limit, counts: a moment more or less of what
+    /// is booked changes nothing.
+    bool ample(domain::TimePoint now) const;
     void book(const BudgetWindow& window, const Balance& change);
     /// When at most `amount` will count, if nothing else is booked; nullopt: never by itself.
     std::optional<domain::TimePoint> falls_to(domain::MicroUsd amount, domain::TimePoint now) const;

@@ -69,6 +69,31 @@ TEST(BudgetState, StepsBeginAtTheirThresholdAndEndBelowTheOther) {
     EXPECT_EQ(state.steps_on, 0U);
 }
 
+TEST(BudgetState, IsAmpleFarFromWhateverHappensNext) {
+    auto state = state_of();
+    EXPECT_TRUE(state.ample(kNoon));
+    book(state, kNoon, {usd(20), usd(20), usd(9)});
+    EXPECT_TRUE(state.ample(kNoon));
+    book(state, kNoon, {{}, usd(1), {}});
+    EXPECT_FALSE(state.ample(kNoon)) << "half of the limit";
+    EXPECT_TRUE(state.ample(at("2026-11-29T12:00:00Z"))) << "another day";
+
+    auto stepped = state_of({step(40, 30, BudgetAction::alert)});
+    stepped.budget.hard = false;
+    book(stepped, kNoon, {usd(19), {}, {}});
+    EXPECT_TRUE(stepped.ample(kNoon));
+    book(stepped, kNoon, {usd(1), {}, {}});
+    EXPECT_FALSE(stepped.ample(kNoon)) << "half of what begins its first step";
+    stepped.windows.clear();
+    stepped.steps_on = 1;
+    EXPECT_FALSE(stepped.ample(kNoon)) << "the step is to end";
+
+    auto soft = state_of();
+    soft.budget.hard = false;
+    book(soft, kNoon, {usd(1000), {}, {}});
+    EXPECT_TRUE(soft.ample(kNoon)) << "nothing ever comes of it";
+}
+
 TEST(BudgetState, StepsAreUndoneWhenTheWindowTurns) {
     auto state = state_of({step(90, 10, BudgetAction::pause_non_critical)});
     book(state, kNoon, {usd(95), {}, {}});
