@@ -16,8 +16,8 @@ void MetricStore::record(Tx& tx, const std::vector<Measurement>& measurements) c
     SqlArray times;
     for (const auto& each : measurements) {
         types.add(each.type);
-        values.add(std::to_string(each.value));
-        metadata.add(each.metadata);
+        values.add_number(std::to_string(each.value));
+        metadata.add_quoted(each.metadata);
         times.add(each.at);
     }
     tx.send(sql::record_metrics,

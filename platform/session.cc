@@ -53,14 +53,24 @@ struct Opening final : pqxx::connect_direct {
     }
 };
 
-/// Parameters as libpq takes them.
+/// Parameters as libpq takes them. Borrows them.
 struct Values {
     explicit Values(const Params& params) {
-        values.reserve(params.values().size());
-        for (const auto& value : params.values()) values.push_back(value ? value->c_str() : nullptr);
+        const auto count = params.values().size();
+        values.reserve(count);
+        lengths.reserve(count);
+        formats.reserve(count);
+        for (const auto& [bytes, binary] : params.values()) {
+            values.push_back(bytes ? bytes->c_str() : nullptr);
+            lengths.push_back(bytes ? static_cast<int>(bytes->size()) : 0);
+            formats.push_back(binary ? 1 : 0);
+        }
     }
     int count() const { return static_cast<int>(values.size()); }
     std::vector<const char*> values;
+    /// Of what is binary; a text ends where it says.
+    std::vector<int> lengths;
+    std::vector<int> formats;
 };
 
 }
@@ -142,7 +152,7 @@ std::string Session::key(const Statement& statement) {
 }
 
 Session::Asked Session::ask(const Statement& statement, const Params& params) {
-    if (pooled_) return ask(statement.text, params);
+    if (pooled_) return ask(statement.text, params, statement.binary_result);
     auto* pg = handle_->pg;
     begin_queue();
     const std::string name = key(statement);
@@ -151,24 +161,26 @@ Session::Asked Session::ask(const Statement& statement, const Params& params) {
         expected_.push_back({nullptr, statement.text.data()});
     }
     const Values values(params);
-    queued(PQsendQueryPrepared(pg, name.c_str(), values.count(), values.values.data(), nullptr, nullptr, 0));
+    queued(PQsendQueryPrepared(pg, name.c_str(), values.count(), values.values.data(), values.lengths.data(),
+                               values.formats.data(), statement.binary_result ? 1 : 0));
     return expect();
 }
 
-Session::Asked Session::ask(std::string_view sql, const Params& params) {
+Session::Asked Session::ask(std::string_view sql, const Params& params, bool binary_result) {
     const Values values(params);
     auto* pg = handle_->pg;
     if (pooled_) {
         auto state = std::make_shared<Asked::State>();
-        state->rows = std::make_shared<const Rows::Impl>(PQexecParams(
-            pg, std::string(sql).c_str(), values.count(), nullptr, values.values.data(), nullptr, nullptr, 0));
+        state->rows = std::make_shared<const Rows::Impl>(
+            PQexecParams(pg, std::string(sql).c_str(), values.count(), nullptr, values.values.data(),
+                         values.lengths.data(), values.formats.data(), binary_result ? 1 : 0));
         state->at = std::chrono::steady_clock::now();
         if (!good(state->rows->get())) throw_error_of(state->rows->get());
         return {*this, state};
     }
     begin_queue();
-    queued(PQsendQueryParams(pg, std::string(sql).c_str(), values.count(), nullptr, values.values.data(), nullptr,
-                             nullptr, 0));
+    queued(PQsendQueryParams(pg, std::string(sql).c_str(), values.count(), nullptr, values.values.data(),
+                             values.lengths.data(), values.formats.data(), binary_result ? 1 : 0));
     return expect();
 }
 

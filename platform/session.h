@@ -54,7 +54,7 @@ class Session {
         std::shared_ptr<State> state_;
     };
     Asked ask(const Statement& statement, const Params& params = {});
-    Asked ask(std::string_view sql, const Params& params);
+    Asked ask(std::string_view sql, const Params& params, bool binary_result = false);
     /// Several statements in one text, at once.
     Rows run(std::string_view sql);
 

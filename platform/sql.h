@@ -18,11 +18,14 @@
 namespace impresario::platform {
 
 /// A SQL text and its name, one for each .sql file. Prepared once per connection unless the pool says otherwise, with
-/// one plan for all parameters; a file that says `-- plan: for its parameters` is planned each time it runs.
+/// one plan for all parameters; a file that says `-- plan: for its parameters` is planned each time it runs. What one
+/// that says `-- result: binary` returns is neither formatted nor parsed: for statements that run at every start and
+/// end, of columns that RowReader knows in that form.
 struct Statement {
     std::string_view name;
     std::string_view text;
     bool planned_each_time = false;
+    bool binary_result = false;
 };
 
 /// The database cannot be reached, or a connection broke before its transaction could have been committed: nothing
@@ -53,7 +56,9 @@ struct StatementRefused : std::runtime_error {
     bool data() const { return sqlstate.starts_with("22") || sqlstate.starts_with("23"); }
 };
 
-/// An array parameter in PostgreSQL's text form.
+/// An array parameter. Of times, ids, texts, bytes and truths it is in PostgreSQL's binary form, which neither side has
+/// to format or parse: the parameter is an array of just that type (uuid[], timestamptz[], text[], bytea[], boolean[]).
+/// Of numbers it is in the text form, because they go into arrays of several widths.
 class SqlArray {
   public:
     /// Each of them, in order.
@@ -63,68 +68,91 @@ class SqlArray {
         for (const auto& each : values) array.add(each);
         return array;
     }
-    void add(std::string_view text);
+    void add(std::string_view text) { binary(Type::text, text); }
     void add(const std::string& text) { add(std::string_view(text)); }
+    /// Or it would be a truth.
+    void add(const char* text) { add(std::string_view(text)); }
     void add(std::int64_t value);
     void add(int value) { add(static_cast<std::int64_t>(value)); }
-    void add(bool value) { plain(value ? "t" : "f"); }
+    void add(bool value) { binary(Type::boolean, std::string_view(value ? "\1" : "\0", 1)); }
     void add(domain::TimePoint at);
     void add(domain::MicroUsd amount) { add(amount.value); }
     template <class Tag>
     void add(const domain::Id<Tag>& id) {
-        plain(id.text());
+        binary(Type::uuid, {reinterpret_cast<const char*>(id.value.data()), id.value.size()});
     }
     template <class T>
     void add(const std::optional<T>& value) {
         if (value) {
             add(*value);
         } else {
-            plain("NULL");
+            null();
         }
     }
     /// Text, or NULL where it is empty.
     void add_or_null(std::string_view text) {
         if (text.empty()) {
-            plain("NULL");
+            null();
         } else {
             add(text);
         }
     }
     /// Raw bytes, for a bytea[].
-    void add_bytes(std::string_view bytes);
-    void null() { plain("NULL"); }
-    std::string text() && {
-        text_ += '}';
-        return std::move(text_);
-    }
+    void add_bytes(std::string_view bytes) { binary(Type::bytea, bytes); }
+    /// In the binary form, for a bigint[] and nothing narrower.
+    void add_bigint(std::int64_t value);
+    /// As a number is written in SQL, for a numeric[].
+    void add_number(std::string_view digits) { plain(digits); }
+    /// In the text form, for a jsonb[].
+    void add_quoted(std::string_view text);
+    void null();
     std::size_t size() const { return count_; }
 
   private:
+    friend class Params;
+    /// By the number that PostgreSQL gives its type; whole and never changed (pg_type.dat).
+    enum class Type : std::uint32_t {
+        undecided = 0,
+        boolean = 16,
+        bytea = 17,
+        bigint = 20,
+        text = 25,
+        timestamptz = 1184,
+        uuid = 2950,
+        literal = 1
+    };
+    void begin(Type type);
+    void binary(Type type, std::string_view bytes);
     void plain(std::string_view text);
-    std::string text_ = "{";
+    bool is_binary() const { return type_ != Type::undecided && type_ != Type::literal; }
+    std::string bytes() &&;
+    std::string literal() &&;
+
+    Type type_ = Type::undecided;
+    std::string elements_;
     std::size_t count_ = 0;
+    bool has_null_ = false;
 };
 
 /// Parameters $1, $2 … in order.
 class Params {
   public:
-    Params& add(std::string_view text) {
-        values_.emplace_back(std::string(text));
-        return *this;
-    }
+    struct Value {
+        /// nullopt: NULL.
+        std::optional<std::string> bytes;
+        bool binary = false;
+    };
+    Params& add(std::string_view text) { return put(std::string(text)); }
     Params& add(const char* text) { return add(std::string_view(text)); }
     Params& add(const std::string& text) { return add(std::string_view(text)); }
-    Params& add(std::int64_t value) {
-        values_.emplace_back(std::to_string(value));
-        return *this;
-    }
+    Params& add(std::int64_t value) { return put(std::to_string(value)); }
     Params& add(int value) { return add(static_cast<std::int64_t>(value)); }
     Params& add(bool value) { return add(value ? "t" : "f"); }
     Params& add(domain::TimePoint at);
     Params& add(domain::MicroUsd amount) { return add(amount.value); }
     Params& add(SqlArray&& array) {
-        values_.emplace_back(std::move(array).text());
-        return *this;
+        const bool binary = array.is_binary();
+        return put(std::move(array).bytes(), binary);
     }
     /// One parameter each, in order.
     template <std::size_t N>
@@ -134,8 +162,7 @@ class Params {
     }
     template <class Tag>
     Params& add(const domain::Id<Tag>& id) {
-        values_.emplace_back(id.text());
-        return *this;
+        return put(id.text());
     }
     template <class T>
     Params& add(const std::optional<T>& value) {
@@ -143,14 +170,15 @@ class Params {
     }
     Params& add_or_null(std::string_view text) { return text.empty() ? null() : add(text); }
     Params& add_bytes(std::string_view bytes);
-    Params& null() {
-        values_.emplace_back(std::nullopt);
-        return *this;
-    }
-    const std::vector<std::optional<std::string>>& values() const { return values_; }
+    Params& null() { return put(std::nullopt); }
+    const std::vector<Value>& values() const { return values_; }
 
   private:
-    std::vector<std::optional<std::string>> values_;
+    Params& put(std::optional<std::string> bytes, bool binary = false) {
+        values_.push_back({std::move(bytes), binary});
+        return *this;
+    }
+    std::vector<Value> values_;
 };
 
 /// What a statement returned. Cheap to copy; views into it live as long as any copy.
@@ -165,13 +193,18 @@ class Rows {
     /// Rows changed by an INSERT, UPDATE or DELETE.
     std::size_t affected() const;
     bool null(std::size_t row, std::size_t column) const;
+    /// As the server sent it.
     std::string_view text(std::size_t row, std::size_t column) const;
+    bool binary(std::size_t column) const;
+    /// PostgreSQL's number for the column's type.
+    std::uint32_t type(std::size_t column) const;
 
   private:
     std::shared_ptr<const Impl> impl_;
 };
 
-/// Reads one row's columns in the order of the SELECT list.
+/// Reads one row's columns in the order of the SELECT list, in text or binary form. Of the latter it knows whole
+/// numbers, float8, boolean, timestamptz, uuid, bytea, text, json and bigint[]; std::logic_error for another type.
 class RowReader {
   public:
     RowReader(const Rows& rows, std::size_t row) : rows_(rows), row_(row) {}
@@ -179,20 +212,17 @@ class RowReader {
     RowReader(Rows&&, std::size_t) = delete;
 
     std::string text() { return std::string(view()); }
-    std::string_view view() {
-        const auto value = rows_.null(row_, column_) ? std::string_view{} : rows_.text(row_, column_);
-        ++column_;
-        return value;
-    }
+    std::string_view view();
     bool null() const { return rows_.null(row_, column_); }
     std::int64_t integer();
     int small() { return static_cast<int>(integer()); }
     double real();
-    bool flag() { return view() == "t"; }
+    bool flag();
     /// Beyond the year 9999 it is kNever, before the year 1 kFirstTime.
     domain::TimePoint time();
     template <class IdType>
     IdType id() {
+        if (rows_.binary(column_)) return IdType{uuid()};
         const auto parsed = IdType::parse(view());
         return parsed ? *parsed : IdType{};
     }
@@ -215,6 +245,10 @@ class RowReader {
     }
 
   private:
+    std::array<std::uint8_t, 16> uuid();
+    /// The bytes of a column whose type is one of these; moves on.
+    std::string_view take(std::initializer_list<std::uint32_t> types);
+
     const Rows& rows_;
     std::size_t row_;
     std::size_t column_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "platform/definition_json.h"
@@ -227,10 +228,15 @@ std::string budget_json(const Budget& budget) {
 std::string steps_json(const std::vector<BudgetStep>& steps) { return steps_tree(steps).dump(); }
 
 std::vector<BudgetStep> stored_steps(std::string_view text) {
+    // The same few are read at each start and end.
+    constexpr std::size_t kMostKnown = 1000;
+    thread_local std::map<std::string, std::vector<BudgetStep>, std::less<>> known;
+    if (const auto at = known.find(text); at != known.end()) return at->second;
     DefinitionFaults unread;
     const json value = json::parse(text, nullptr, false);
-    if (!value.is_array()) return {BudgetStep{}};
-    return read_steps(value, unread);
+    auto steps = value.is_array() ? read_steps(value, unread) : std::vector<BudgetStep>{BudgetStep{}};
+    if (known.size() >= kMostKnown) known.clear();
+    return known.emplace(text, std::move(steps)).first->second;
 }
 
 }

@@ -45,9 +45,13 @@ struct Concerns {
         for (const auto& need : movement.demand.needs) providers.insert(need.provider);
         if (movement.demand.batch) batches.insert(*movement.demand.batch);
     }
-    /// $2 to $5 of budget_concerns.inc.
-    Params& add_to(Params& params) const {
-        return params.add(SqlArray::of(organizations)).add(SqlArray::of(types)).add(SqlArray::of(providers)).add(SqlArray::of(batches));
+    /// $1 to $4 of budget_concerns.inc.
+    Params params() const {
+        return Params()
+            .add(SqlArray::of(organizations))
+            .add(SqlArray::of(types))
+            .add(SqlArray::of(providers))
+            .add(SqlArray::of(batches));
     }
 };
 
@@ -139,17 +143,9 @@ struct Known {
 
 /// Budgets by `which` statement; `counting_at`: what is booked, too.
 Known look(Tx& tx, const platform::Statement& which, const Concerns& concerns, std::optional<TimePoint> counting_at) {
-    Params by_attempt;
-    by_attempt.add(SqlArray::of(concerns.attempts));
-    concerns.add_to(by_attempt);
-    const auto asked = tx.ask(which, by_attempt);
+    const auto asked = tx.ask(which, concerns.params());
     std::function<Rows()> balances;
-    if (counting_at) {
-        Params by_time;
-        by_time.add(*counting_at);
-        concerns.add_to(by_time);
-        balances = tx.ask(sql::counted_balances, by_time);
-    }
+    if (counting_at) balances = tx.ask(sql::counted_balances, concerns.params().add(*counting_at));
     const auto open = tx.ask(sql::accounts_of_attempts, Params().add(SqlArray::of(concerns.attempts)));
     const auto movements = tx.exec(sql::movements_of_attempts, Params().add(SqlArray::of(concerns.attempts)));
     Known known;
@@ -158,9 +154,7 @@ Known look(Tx& tx, const platform::Statement& which, const Concerns& concerns, s
     const auto rows = asked();
     for (std::size_t i = 0; i < rows.size(); ++i) {
         RowReader row(rows, i);
-        const bool retired = row.flag();
-        auto state = read_budget(row);
-        if (!retired) known.budgets.push_back(std::move(state));
+        known.budgets.push_back(read_budget(row));
     }
     if (balances) {
         read_balances(balances(), known.budgets);
@@ -168,20 +162,6 @@ Known look(Tx& tx, const platform::Statement& which, const Concerns& concerns, s
     }
     return known;
 }
-
-/// The amounts of one movement; empty where all are zero.
-class Amounts {
-  public:
-    void add(domain::MicroUsd amount) {
-        array_.add(amount);
-        some_ = some_ || amount != domain::MicroUsd{0};
-    }
-    std::string text() && { return some_ ? std::move(array_).text() : "{}"; }
-
-  private:
-    SqlArray array_;
-    bool some_ = false;
-};
 
 // 128 bits: no sum of amounts overflows it.
 __extension__ using Wide = __int128;
@@ -212,38 +192,39 @@ void post(Tx& tx, const std::vector<Posting>& postings, OpenAccounts& open) {
     if (postings.empty()) return;
     open.open(tx, postings);
     std::map<std::int64_t, Moved> moved;
-    std::array<SqlArray, 9> a;
+    std::array<SqlArray, 10> a;
+    SqlArray lists;
+    // Where those just added begin, counted from 1; nullopt: all are zero, and there is no list.
+    const auto add_list = [&lists](const auto& begin, const auto& end, auto value) -> std::optional<std::int64_t> {
+        if (std::all_of(begin, end, [&](const Posting& each) { return value(each) == 0; })) return std::nullopt;
+        const auto at = static_cast<std::int64_t>(lists.size()) + 1;
+        for (auto each = begin; each != end; ++each) lists.add_bigint(value(*each));
+        return at;
+    };
     for (auto first = postings.begin(); first != postings.end();) {
         const auto& movement = *first->movement;
-        SqlArray accounts;
-        Amounts reserved;
-        Amounts suspense;
-        Amounts settled;
-        for (; first != postings.end() && first->movement == &movement; ++first) {
-            const auto account = open.of(first->entry).value();
-            moved[account].add(first->entry.change);
-            accounts.add(account);
-            reserved.add(first->entry.change.reserved);
-            suspense.add(first->entry.change.suspense);
-            settled.add(first->entry.change.settled);
-        }
+        const auto last =
+            std::find_if(first, postings.end(), [&](const Posting& each) { return each.movement != &movement; });
+        for (auto each = first; each != last; ++each) moved[open.of(each->entry).value()].add(each->entry.change);
         a[0].add(movement.execution);
         a[1].add(movement.attempt);
         a[2].add(name(movement.kind));
         a[3].add(movement.ordinal);
-        a[4].add(std::move(accounts).text());
-        a[5].add(std::move(reserved).text());
-        a[6].add(std::move(suspense).text());
-        a[7].add(std::move(settled).text());
-        a[8].add(movement.estimated);
+        a[4].add(static_cast<std::int64_t>(last - first));
+        a[5].add(add_list(first, last, [&](const Posting& each) { return open.of(each.entry).value(); }));
+        a[6].add(add_list(first, last, [](const Posting& each) { return each.entry.change.reserved.value; }));
+        a[7].add(add_list(first, last, [](const Posting& each) { return each.entry.change.suspense.value; }));
+        a[8].add(add_list(first, last, [](const Posting& each) { return each.entry.change.settled.value; }));
+        a[9].add(movement.estimated);
+        first = last;
     }
-    tx.send(sql::post_movements, Params().add(std::move(a)));
+    tx.send(sql::post_movements, Params().add(std::move(a)).add(std::move(lists)));
     std::array<SqlArray, 4> b;
     for (const auto& [account, change] : moved) {
         b[0].add(account);
-        b[1].add(text(change.reserved));
-        b[2].add(text(change.suspense));
-        b[3].add(text(change.settled));
+        b[1].add_number(text(change.reserved));
+        b[2].add_number(text(change.suspense));
+        b[3].add_number(text(change.settled));
     }
     tx.send(sql::move_balances, Params().add(std::move(b)));
 }

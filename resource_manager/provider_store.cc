@@ -47,16 +47,8 @@ std::vector<DefinitionVersion> ProviderStore::versions(Tx& tx, const std::string
 
 void ProviderStore::charge(Tx& tx, const std::vector<PermitRecord>& permits) const {
     if (permits.empty()) return;
-    std::array<SqlArray, 13> a;
+    std::array<SqlArray, 12> a;
     for (const auto& each : permits) {
-        std::array<SqlArray, 5> taken;
-        for (const auto& need : each.needs) {
-            taken[0].add(need.provider);
-            taken[1].add(need.calls);
-            taken[2].add(need.tokens);
-            taken[3].add(need.items);
-            taken[4].add(need.cost);
-        }
         a[0].add(each.attempt);
         a[1].add(each.fence);
         a[2].add(each.execution);
@@ -64,8 +56,14 @@ void ProviderStore::charge(Tx& tx, const std::vector<PermitRecord>& permits) con
         a[4].add(each.lane.workflow_type);
         a[5].add(each.delivery);
         a[6].add(each.lease_until);
-        for (std::size_t i = 0; i < taken.size(); ++i) a[7 + i].add(std::move(taken[i]).text());
-        a[12].add_or_null(each.limit_keys);
+        a[7].add(static_cast<std::int64_t>(a[9].size()) + 1);
+        a[8].add(static_cast<std::int64_t>(each.needs.size()));
+        for (const auto& need : each.needs) a[9].add(need.provider);
+        for (const auto& need : each.needs) a[10].add_bigint(need.calls);
+        for (const auto& need : each.needs) a[10].add_bigint(need.tokens);
+        for (const auto& need : each.needs) a[10].add_bigint(need.items);
+        for (const auto& need : each.needs) a[10].add_bigint(need.cost.value);
+        a[11].add_or_null(each.limit_keys);
     }
     tx.send(sql::charge_permits, Params().add(std::move(a)));
 }

@@ -1,3 +1,4 @@
+-- result: binary
 -- What the scheduler has picked, with the payloads to be sent. A row that somebody else holds right now is left out
 -- instead of waited for: it comes back next turn, if it is still there.
 with picked as materialized (

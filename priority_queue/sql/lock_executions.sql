@@ -1,3 +1,4 @@
+-- result: binary
 -- The rows a change is about. One that somebody else holds right now, a session at a prompt as well, is left out
 -- instead of waited for: whoever asked asks again, and nobody else's change waits with it.
 select @execution_columns@, now()

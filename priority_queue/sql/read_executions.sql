@@ -1,2 +1,3 @@
+-- result: binary
 select @execution_columns@, now()
 from executions e where e.execution_id = any($1::uuid[])

@@ -19,6 +19,8 @@ std::string_view Rows::column_name(std::size_t) const { return {}; }
 std::size_t Rows::affected() const { return 0; }
 bool Rows::null(std::size_t, std::size_t) const { return true; }
 std::string_view Rows::text(std::size_t, std::size_t) const { return {}; }
+bool Rows::binary(std::size_t) const { return false; }
+std::uint32_t Rows::type(std::size_t) const { return 0; }
 
 struct Database::Workers {
     simulation::Process& process;
@@ -75,7 +77,7 @@ platform::Rows Transaction::exec(const platform::Statement& statement, const pla
 
 platform::Rows Transaction::run(std::string_view sql, const platform::Params& params) {
     if (sql.starts_with("select pg_notify")) {
-        notices.push_back(*params.values().at(0));
+        notices.push_back(*params.values().at(0).bytes);
     } else {
         World::current().fail("simulation", "no such statement: " + std::string(sql));
     }
