@@ -208,6 +208,7 @@ void partial(Draft& draft, const CallbackReceived& received) {
         draft.decision().result = std::move(result);
         JsonWriter json = Draft::payload();
         json.field("reason", row.reason).field("error", error).field("attempt", row.attempts);
+        if (const auto& consumed = draft.decision().consumed) add_consumption(json, *consumed);
         draft.tell(event::dead, std::move(json));
         draft.dead_letter(error, std::nullopt);
         return;

@@ -346,6 +346,7 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
         auto* tracer = node_.tracer();
         if (tracer && picked->opened) tracer->opened(row, picked->opened->first, picked->opened->second, observed);
         // The next turn reads what is left.
+        if (picked->broke) budgets_read_at_ = {};
         broke = broke || picked->broke || picked->too_soon;
         if (picked->too_soon) board_->set_lane_times({*picked->too_soon});
         // Who holds it is read before the next turn.

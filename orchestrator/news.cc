@@ -51,8 +51,9 @@ std::optional<EndpointNews> endpoint_news_in(std::string_view payload) {
 void add_consumption(platform::JsonWriter& payload, const resource_manager::Consumption& consumed) {
     if (consumed.cost) payload.field("attempt_cost_usd", domain::decimal(*consumed.cost));
     if (consumed.tokens) payload.field("tokens", *consumed.tokens);
-    if (consumed.duration) payload.field("attempt_ms", consumed.duration->count() / 1000);
-    if (!consumed.typical) payload.field("typical", false);
+    // Under another name what others are not estimated by: a hub of an older version learns from every attempt_ms.
+    if (consumed.duration)
+        payload.field(consumed.typical ? "attempt_ms" : "took_ms", consumed.duration->count() / 1000);
 }
 
 std::optional<resource_manager::Consumption> consumption_in(std::string_view payload) {
@@ -61,12 +62,13 @@ std::optional<resource_manager::Consumption> consumption_in(std::string_view pay
         if (!raw) return std::nullopt;
         return std::atoll(std::string(*raw).c_str());
     };
-    const auto took = whole("attempt_ms");
+    const auto typical = whole("attempt_ms");
+    const auto took = typical ? typical : whole("took_ms");
     if (!took) return std::nullopt;
     resource_manager::Consumption consumed;
+    consumed.typical = typical.has_value();
     consumed.duration = std::chrono::milliseconds{*took};
     consumed.tokens = whole("tokens");
-    consumed.typical = platform::json_member(payload, "typical") != "false";
     if (const auto raw = platform::json_member(payload, "attempt_cost_usd"))
         if (const auto parsed = domain::parse_money(platform::json_string(*raw))) consumed.cost = parsed->amount;
     return consumed;

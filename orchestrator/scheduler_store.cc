@@ -148,7 +148,7 @@ void SchedulerStore::write_queue_lengths(Tx& tx, const QueueLengths& lengths) co
         a[0].add(lane.organization_id);
         a[1].add(lane.workflow_type);
         a[2].add(length.waiting);
-        a[3].add(std::to_string(length.per_minute));
+        a[3].add_number(std::to_string(length.per_minute));
     }
     tx.send(sql::write_queue_lengths, Params().add(std::move(a)));
 }

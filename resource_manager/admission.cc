@@ -55,7 +55,7 @@ bool never_fits(Limiter& limiter, const domain::Demand& demand) {
     if (const auto* memory = std::get_if<Memory>(&limiter)) return demand.memory_mb > memory->limit_mb;
     if (const auto* budget = budget_in(limiter)) {
         const auto share = budget->state->budget.scope.share(demand);
-        return share && *share > budget->state->budget.limit;
+        return share && budget->state->budget.hard && *share > budget->state->budget.limit;
     }
     return false;
 }
@@ -68,17 +68,21 @@ bool never_fits(Limiter& limiter, const domain::Demand& demand) {
 void Admission::keep(const domain::Demand& demand, const std::vector<std::size_t>& named, std::size_t stopped_at,
                      domain::TimePoint now) {
     if (!lacking(limiters_[stopped_at], demand, now)) return;
+    const auto closed = [&](const Limiter& limiter) {
+        return std::visit([&](const auto& each) { return each.check(demand, now).has_value(); }, limiter);
+    };
     for (const auto place : named)
-        if (never_fits(limiters_[place], demand)) return;
+        if (never_fits(limiters_[place], demand) ||
+            (closed(limiters_[place]) && !lacking(limiters_[place], demand, now)))
+            return;
     for (const auto place : named) {
         auto& limiter = limiters_[place];
         if (!shared(limiter)) continue;
-        if (!std::visit([&](const auto& each) { return each.check(demand, now).has_value(); }, limiter)) {
+        if (!closed(limiter)) {
             Granted granted;
             std::visit([&](auto& each) { each.take(demand, granted, now); }, limiter);
             continue;
         }
-        if (!lacking(limiter, demand, now)) continue;
         if (auto* rate = std::get_if<ProviderRate>(&limiter)) rate->kept = true;
         if (auto* learnt = std::get_if<ProviderLearnt>(&limiter)) learnt->kept = true;
         if (auto* memory = std::get_if<Memory>(&limiter)) memory->kept = true;

@@ -239,26 +239,28 @@ TEST(Decide, WhatIsNotTheEndpointsFaultIsNotCountedAsItsFailure) {
 // Whatever the outcome, the share that it had is corrected by it; others are estimated by what is typical.
 TEST(Decide, WhatAnAttemptUsedTravelsInTheEvent) {
     const std::string used = R"(,"usage":[{"provider":"gemini","tokens":70,"cost_usd":"0.5"}])";
-    for (const auto& [said, typical] :
-         {std::pair(R"({"status":"completed")", true), std::pair(R"({"status":"failed")", false),
-          std::pair(R"({"status":"timeout")", false),
-          std::pair(R"({"status":"failed","error_data":{"message":"no","retry_recommended":false})", false),
-          std::pair(R"({"status":"partial","items":[{"key":"a","status":"failed"},{"key":"b","status":"completed"}])",
-                    false)}) {
-        Story story;
-        story.row.max_retries = 2;
-        story.grant();
-        const auto before = story.events.size();
-        const auto decision = story.call_back(said + used + "}");
-        ASSERT_TRUE(decision.consumed) << said;
-        EXPECT_EQ(decision.consumed->cost, domain::MicroUsd{500'000}) << said;
-        EXPECT_EQ(decision.consumed->tokens, 70) << said;
-        EXPECT_EQ(decision.consumed->typical, typical) << said;
-        ASSERT_GT(story.events.size(), before);
-        const auto& event = story.events[before];
-        EXPECT_TRUE(tells_consumption(event.type)) << event.type;
-        EXPECT_EQ(consumption_in(event.payload), decision.consumed) << event.payload;
-    }
+    for (const int retries : {0, 2})
+        for (const auto& [said, typical] :
+             {std::pair(R"({"status":"completed")", true), std::pair(R"({"status":"failed")", false),
+              std::pair(R"({"status":"timeout")", false),
+              std::pair(R"({"status":"failed","error_data":{"message":"no","retry_recommended":false})", false),
+              std::pair(
+                  R"({"status":"partial","items":[{"key":"a","status":"failed"},{"key":"b","status":"completed"}])",
+                  false)}) {
+            Story story;
+            story.row.max_retries = retries;
+            story.grant();
+            const auto before = story.events.size();
+            const auto decision = story.call_back(said + used + "}");
+            ASSERT_TRUE(decision.consumed) << said;
+            EXPECT_EQ(decision.consumed->cost, domain::MicroUsd{500'000}) << said;
+            EXPECT_EQ(decision.consumed->tokens, 70) << said;
+            EXPECT_EQ(decision.consumed->typical, typical) << said;
+            ASSERT_GT(story.events.size(), before);
+            const auto& event = story.events[before];
+            EXPECT_TRUE(tells_consumption(event.type)) << event.type;
+            EXPECT_EQ(consumption_in(event.payload), decision.consumed) << event.payload;
+        }
 }
 
 // A scheduler on another node learns of it from the execution's event.

@@ -105,6 +105,9 @@ TEST(SqlArray, NumbersFitEveryWidth) {
     digits.add_number("170141183460469231731687303715884105727");
     digits.add_number("-0.5");
     EXPECT_EQ(read_back(std::move(digits), "numeric"), "170141183460469231731687303715884105727\n-0.5\n");
+    SqlArray real;
+    real.add_number(std::to_string(2.5));
+    EXPECT_EQ(read_back(std::move(real), "double precision"), "2.5\n");
     SqlArray documents;
     documents.add_quoted(R"({"a": "\"\\x,{}"})");
     documents.add_quoted("[1,2]");

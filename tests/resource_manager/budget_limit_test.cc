@@ -135,6 +135,38 @@ TEST(BudgetLimit, OfWhatOneThatHasWaitedTooLongDoesNotLackItsPartIsSetAside) {
     EXPECT_FALSE(granted(usd(11))) << "or the money is gone when there is memory";
 }
 
+TEST(BudgetLimit, NothingIsKeptForOneThatSomethingElseKeepsFromStarting) {
+    const auto reserved = hundred({usd(10), usd(50), usd(0)});
+    const auto paused = hundred({usd(60), usd(0), usd(0)}, {step(50, BudgetAction::pause_non_critical)});
+    Demand large = demand(usd(80));
+    large.starving = true;
+    const auto granted = [&](Limiter other) {
+        Admission admission;
+        const auto budget = admission.add(BudgetLimit{&reserved, {}});
+        const auto more = admission.add(std::move(other));
+        EXPECT_TRUE(std::holds_alternative<Deferred>(admission.admit(large, {budget, more}, kNow)));
+        return std::holds_alternative<Granted>(admission.admit(demand(usd(5)), {budget}, kNow));
+    };
+    EXPECT_TRUE(granted(Closed{{}})) << "its hours have not come";
+    EXPECT_TRUE(granted(BudgetLimit{&paused, {}})) << "another budget's step stops it";
+    EXPECT_FALSE(granted(Memory{1000, 500})) << "nothing else does";
+}
+
+TEST(BudgetLimit, ASoftBudgetThatIsSmallerThanAStartKeepsNothingFromIt) {
+    auto soft = hundred({usd(0), usd(0), usd(0)});
+    soft.budget.hard = false;
+    soft.budget.limit = usd(1);
+    Demand large = demand(usd(2));
+    large.memory_mb = 800;
+    large.starving = true;
+    Demand small = demand(usd(0));
+    small.memory_mb = 100;
+    Admission admission;
+    const std::vector<std::size_t> named{admission.add(Memory{1000, 500}), admission.add(BudgetLimit{&soft, {}})};
+    EXPECT_TRUE(std::holds_alternative<Deferred>(admission.admit(large, named, kNow)));
+    EXPECT_TRUE(std::holds_alternative<Deferred>(admission.admit(small, named, kNow))) << "memory is kept for it";
+}
+
 TEST(BudgetLimit, ClosesWhenMoreWasSpentThanItAllows) {
     const auto state = hundred({usd(101), {}, {}});
     const BudgetLimit limit{&state, {}};
