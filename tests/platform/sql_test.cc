@@ -133,6 +133,8 @@ constexpr std::string_view kColumns =
 constexpr std::string_view kNulls =
     "select null::bigint, null::timestamptz, null::uuid, null::text, null::boolean, null::bigint[]";
 
+constexpr std::string_view kOthers = "select 1.5::numeric, '{}'::jsonb, 1, interval '1 s'";
+
 std::string all_of(RowReader row) {
     std::string all;
     for (int i = 0; i < 3; ++i) all += std::to_string(row.integer()) + " ";
@@ -167,7 +169,6 @@ TEST(SqlRows, AreTheSameInBothForms) {
 }
 
 TEST(SqlRows, WhatIsNotKnownInBinaryFormIsSaid) {
-    constexpr std::string_view kOthers = "select 1.5::numeric, '{}'::jsonb, 1, interval '1 s'";
     testing::TestDatabase().transact([](Tx& tx) {
         const auto rows = tx.exec(Statement{"others", kOthers, false, true});
         RowReader row(rows, 0);
