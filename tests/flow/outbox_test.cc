@@ -166,7 +166,8 @@ TEST(Outbox, WhoIsDownLosesNothingAndKeepsNobodyWaiting) {
     const auto down = t.show("down");
     EXPECT_EQ(down["published"], 0);
     EXPECT_EQ(down["failed"], 0);
-    EXPECT_LE(down["pending"].get<int>() + down["in_flight"].get<int>(), 100) << "the rest waits in the journal";
+    // Two batches before anything was known, and one event more at each try since.
+    EXPECT_LE(down["pending"].get<int>() + down["in_flight"].get<int>(), 120) << "the rest waits in the journal";
     EXPECT_GT(down["lag_seconds"], 0);
     EXPECT_THAT(down["last_error"], HasSubstr("refused"));
     EXPECT_TRUE(eventually([&] {
