@@ -1,8 +1,8 @@
 #include "alerts/slack_message.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "platform/ascii.h"
 #include "platform/json_writer.h"
 
 namespace impresario::alerts {
@@ -21,10 +21,9 @@ constexpr std::string_view kNoMention = "@\xE2\x80\x8B";
 
 bool calls_everybody(std::string_view after_at) {
     for (const std::string_view word : {"channel", "here", "everyone", "group", "all"}) {
-        const bool same = after_at.size() >= word.size() &&
-                          std::equal(word.begin(), word.end(), after_at.begin(), [](char a, char b) {
-                              return a == static_cast<char>(std::tolower(static_cast<unsigned char>(b)));
-                          });
+        const bool same =
+            after_at.size() >= word.size() && std::equal(word.begin(), word.end(), after_at.begin(),
+                                                         [](char a, char b) { return a == platform::lower(b); });
         if (same) return true;
     }
     return false;

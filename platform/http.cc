@@ -1,12 +1,9 @@
 #include "platform/http.h"
 
+#include "platform/ascii.h"
 #include "platform/url.h"
 
 namespace impresario::platform {
-
-namespace {
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-}
 
 bool header_is(std::string_view a, std::string_view b) {
     if (a.size() != b.size()) return false;

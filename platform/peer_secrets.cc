@@ -1,9 +1,8 @@
 #include "platform/peer_secrets.h"
 
-#include <algorithm>
-#include <cctype>
 #include <set>
 
+#include "platform/ascii.h"
 #include "platform/crypto.h"
 #include "platform/signature.h"
 
@@ -44,15 +43,12 @@ domain::DefinitionFaults check(const PeerSecrets& secrets) {
                                             "te",
                                             "upgrade"};
     for (const auto& [key, value] : secrets.headers) {
-        std::string lower = key;
-        std::transform(lower.begin(), lower.end(), lower.begin(),
-                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
         const bool token =
             !key.empty() &&
             key.find_first_not_of("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") ==
                 std::string::npos;
         if (!token) wrong("/headers", "'" + key + "' is not a header name");
-        if (ours.contains(lower)) wrong("/headers/" + key, "is a header that the hub sets itself");
+        if (ours.contains(lowered(key))) wrong("/headers/" + key, "is a header that the hub sets itself");
         if (value.reveal().find_first_of("\r\n") != std::string::npos || value.reveal().size() > 4096)
             wrong("/headers/" + key, "must be one line of at most 4096 bytes");
     }

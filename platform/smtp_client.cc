@@ -12,6 +12,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "platform/ascii.h"
 #include "platform/crypto.h"
 
 namespace impresario::platform {
@@ -44,8 +45,7 @@ struct Server {
 domain::Result<Server, domain::Fault> server_of(std::string_view text) {
     const auto parsed = boost::urls::parse_uri(text);
     if (!parsed) return domain::Fault{"is not an absolute URL"};
-    std::string scheme = parsed->scheme();
-    for (char& c : scheme) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+    const auto scheme = lowered(std::string_view(parsed->scheme()));
     if (scheme != "smtp" && scheme != "smtps") return domain::Fault{"must begin with smtp:// or smtps://"};
     if (parsed->has_userinfo()) return domain::Fault{"must not hold a user or password"};
     if (parsed->host_address().empty()) return domain::Fault{"names no host"};

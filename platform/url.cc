@@ -3,6 +3,7 @@
 #include <boost/url.hpp>
 #include <cstdlib>
 
+#include "platform/ascii.h"
 #include "platform/json_text.h"
 
 namespace impresario::platform {
@@ -22,8 +23,7 @@ domain::Result<Url, domain::Fault> parse_url(std::string_view text) {
     if (!parsed) return domain::Fault{"is not an absolute URL"};
     const auto& view = *parsed;
     Url url;
-    url.scheme = view.scheme();
-    for (char& c : url.scheme) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+    url.scheme = lowered(std::string_view(view.scheme()));
     if (url.scheme != "http" && url.scheme != "https") return domain::Fault{"must begin with http:// or https://"};
     if (view.has_userinfo()) return domain::Fault{"must not hold a user or password; use the type's bearer or headers"};
     url.host = view.host_address();

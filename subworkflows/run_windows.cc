@@ -1,9 +1,9 @@
 #include "subworkflows/run_windows.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 
+#include "platform/ascii.h"
 #include "platform/zone.h"
 
 namespace impresario::subworkflows {
@@ -99,8 +99,7 @@ std::string time_of_day(int minutes) {
 }
 
 std::optional<int> parse_day_of_week(std::string_view text) {
-    std::string lower(text);
-    for (char& each : lower) each = static_cast<char>(std::tolower(static_cast<unsigned char>(each)));
+    const auto lower = platform::lowered(text);
     for (std::size_t day = 0; day < kDays.size(); ++day)
         if (lower == kDays[day] || lower == kDays[day].substr(0, 3)) return static_cast<int>(day);
     return std::nullopt;

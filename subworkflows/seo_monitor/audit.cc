@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "platform/ascii.h"
 #include "platform/json_text.h"
 #include "subworkflows/seo_monitor/links.h"
-#include "subworkflows/seo_monitor/lower.h"
 
 namespace impresario::subworkflows::seo_monitor {
 
@@ -60,7 +60,7 @@ struct ContentType {
 };
 
 ContentType content_type(const HttpAnswer& answer) {
-    const auto value = lowered(answer.header("content-type"));
+    const auto value = platform::lowered(answer.header("content-type"));
     ContentType read;
     read.type = value.substr(0, value.find(';'));
     while (!read.type.empty() && read.type.back() == ' ') read.type.pop_back();
@@ -74,7 +74,7 @@ ContentType content_type(const HttpAnswer& answer) {
 
 bool looks_like_html(std::string_view body) {
     while (!body.empty() && static_cast<unsigned char>(body.front()) <= ' ') body.remove_prefix(1);
-    const auto start = lowered(body.substr(0, 15));
+    const auto start = platform::lowered(body.substr(0, 15));
     return start.starts_with("<!doctype html") || start.starts_with("<html");
 }
 
@@ -315,7 +315,8 @@ PageOutcome Auditor::audit(const std::string& key, const std::string& url) {
     const bool html = type.type == "text/html" || type.type == "application/xhtml+xml" ||
                       (type.type.empty() && looks_like_html(answer.body));
     if (!html) return failure(type.type.empty() ? "is not HTML" : "is " + type.type + ", not HTML", false);
-    if (const auto encoding = lowered(answer.header("content-encoding")); !encoding.empty() && encoding != "identity")
+    if (const auto encoding = platform::lowered(answer.header("content-encoding"));
+        !encoding.empty() && encoding != "identity")
         return failure("is sent as " + encoding + " though that was not asked for", false);
     if (answer.cut && answer.body.size() < settings_.max_bytes)
         return failure("broke off after " + std::to_string(answer.body.size()) + " bytes", true);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "platform/ascii.h"
 #include "platform/json_text.h"
 #include "subworkflows/seo_monitor/links.h"
-#include "subworkflows/seo_monitor/lower.h"
 
 namespace impresario::subworkflows::seo_monitor {
 
@@ -68,7 +68,7 @@ struct Directives {
     bool noindex = false;
     bool nofollow = false;
     void take(std::string_view directive) {
-        const auto word = lowered(trimmed(directive));
+        const auto word = platform::lowered(trimmed(directive));
         if (word == "noindex" || word == "none") noindex = true;
         if (word == "nofollow" || word == "none") nofollow = true;
     }
@@ -83,9 +83,9 @@ Directives read_robots_header(std::string_view value, std::string_view agent) {
     for (const auto& part : parts(value, ',')) {
         std::string_view rest = part;
         if (const auto colon = rest.find(':'); colon != std::string_view::npos) {
-            const auto before = lowered(trimmed(rest.substr(0, colon)));
+            const auto before = platform::lowered(trimmed(rest.substr(0, colon)));
             if (std::find(std::begin(with_value), std::end(with_value), before) != std::end(with_value)) continue;
-            ours = before == lowered(agent);
+            ours = before == platform::lowered(agent);
             rest.remove_prefix(colon + 1);
         }
         if (ours) directives.take(rest);
@@ -355,7 +355,7 @@ Findings check_robots(const Page& page, const std::vector<std::string>& headers,
                       std::string_view agent) {
     Findings findings;
     for (const auto& meta : page.robots) {
-        if (meta.name != "robots" && meta.name != lowered(agent)) continue;
+        if (meta.name != "robots" && meta.name != platform::lowered(agent)) continue;
         Directives directives;
         for (const auto& part : parts(meta.content, ',')) directives.take(part);
         judge(directives, "meta " + meta.name, findings);
@@ -449,14 +449,14 @@ Findings check_viewport(const Page& page) {
     if (!page.viewport)
         return {
             {Check::viewport, Severity::warning, "there is no viewport meta: phones show a page made for desktops"}};
-    if (lowered(*page.viewport).find("width=device-width") == std::string::npos)
+    if (platform::lowered(*page.viewport).find("width=device-width") == std::string::npos)
         return {
             {Check::viewport, Severity::notice, "the viewport is not width=device-width: " + quoted(*page.viewport)}};
     return {};
 }
 
 Findings check_charset(const Page& page, std::string_view header) {
-    const auto served = lowered(header);
+    const auto served = platform::lowered(header);
     const auto declared = page.charset.value_or("");
     const auto plain = [](const std::string& charset) { return charset == "utf8" ? "utf-8" : charset; };
     if (served.empty() && declared.empty())
@@ -489,7 +489,7 @@ Findings check_speed(std::chrono::milliseconds first_byte) {
 }
 
 Findings check_compression(std::size_t bytes, std::string_view encoding) {
-    if (bytes < kWorthCompressing || (!encoding.empty() && lowered(encoding) != "identity")) return {};
+    if (bytes < kWorthCompressing || (!encoding.empty() && platform::lowered(encoding) != "identity")) return {};
     return {{Check::compression, Severity::notice,
              "is sent uncompressed (" + std::to_string(bytes) + " bytes) though gzip and brotli were offered"}};
 }

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "subworkflows/seo_monitor/lower.h"
+#include "platform/ascii.h"
 
 namespace impresario::subworkflows::seo_monitor {
 
@@ -32,7 +32,7 @@ std::size_t scheme_length(std::string_view text) {
 }
 
 bool web_scheme(std::string_view with_colon) {
-    const auto lower = lowered(with_colon);
+    const auto lower = platform::lowered(with_colon);
     return lower == "http:" || lower == "https:";
 }
 
@@ -85,7 +85,7 @@ struct Parts {
 Parts split(std::string_view text) {
     Parts parts;
     const auto scheme = scheme_length(text);
-    parts.scheme = lowered(text.substr(0, scheme));
+    parts.scheme = platform::lowered(text.substr(0, scheme));
     text.remove_prefix(scheme);
     if (text.starts_with("//")) {
         const auto end = std::min(text.find_first_of("/?", 2), text.size());
@@ -154,7 +154,7 @@ Resolved tidy_authority(const std::string& scheme, std::string_view authority) {
         return domain::Fault{"has a host name that must be written in punycode"};
     const bool digits = std::all_of(port.begin(), port.end(), is_digit);
     if (!digits || port.size() > 5) return domain::Fault{"has an impossible port"};
-    result += lowered(host);
+    result += platform::lowered(host);
     if (!port.empty() && port != (scheme == "https:" ? "443" : "80")) result.append(":").append(port);
     return Resolved(boost::system::in_place_value, std::move(result));
 }

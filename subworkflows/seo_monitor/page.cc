@@ -7,8 +7,8 @@
 #include <csetjmp>
 #include <cstdlib>
 
+#include "platform/ascii.h"
 #include "platform/json_text.h"
-#include "subworkflows/seo_monitor/lower.h"
 
 namespace impresario::subworkflows::seo_monitor {
 
@@ -88,7 +88,7 @@ bool is_latin(std::string_view charset) {
 
 /// "text/html; charset=x" → "x".
 std::string charset_of(std::string_view content_type) {
-    const auto lower = lowered(content_type);
+    const auto lower = platform::lowered(content_type);
     const auto at = lower.find("charset=");
     if (at == std::string::npos) return {};
     std::string_view rest = std::string_view(lower).substr(at + 8);
@@ -99,7 +99,7 @@ std::string charset_of(std::string_view content_type) {
 
 /// The charset that the first kilobyte declares, as browsers look for it before they parse.
 std::string declared_early(std::string_view html) {
-    const auto head = lowered(html.substr(0, 1024));
+    const auto head = platform::lowered(html.substr(0, 1024));
     for (auto at = head.find("<meta"); at != std::string::npos; at = head.find("<meta", at + 5)) {
         const auto tag = std::string_view(head).substr(at, head.find('>', at) - at);
         if (auto found = charset_of(tag); !found.empty()) return found;
@@ -224,19 +224,19 @@ std::string heading_text(const GumboNode* heading) {
 
 void read_meta(const GumboNode* node, Page& page) {
     if (const char* charset = attribute(node, "charset"); charset && !page.charset)
-        page.charset = lowered(squeezed(charset));
+        page.charset = platform::lowered(squeezed(charset));
     const auto content = text_attribute(node, "content");
-    if (lowered(text_attribute(node, "http-equiv")) == "content-type" && !page.charset) {
+    if (platform::lowered(text_attribute(node, "http-equiv")) == "content-type" && !page.charset) {
         if (auto charset = charset_of(content); !charset.empty()) page.charset = std::move(charset);
     }
-    const auto name = lowered(text_attribute(node, "name"));
+    const auto name = platform::lowered(text_attribute(node, "name"));
     if (name == "description") page.descriptions.push_back(content);
     if (name == "viewport" && !page.viewport) page.viewport = content;
     if (name == "robots" || name.ends_with("bot")) page.robots.push_back({name, content});
 }
 
 bool has_token(std::string_view list, std::string_view token) {
-    const auto padded = " " + lowered(list) + " ";
+    const auto padded = " " + platform::lowered(list) + " ";
     return padded.find(" " + std::string(token) + " ") != std::string::npos;
 }
 
@@ -267,7 +267,7 @@ void read_element(const GumboNode* node, Page& page) {
             page.headings.push_back({node->v.element.tag - GUMBO_TAG_H1 + 1, heading_text(node)});
             break;
         case GUMBO_TAG_IMG: {
-            const auto role = lowered(text_attribute(node, "role"));
+            const auto role = platform::lowered(text_attribute(node, "role"));
             const bool decoration = role == "presentation" || role == "none";
             page.images.push_back({text_attribute(node, "src"), decoration || attribute(node, "alt") != nullptr});
             break;
@@ -277,7 +277,7 @@ void read_element(const GumboNode* node, Page& page) {
             if (const char* href = attribute(node, "href")) page.links.emplace_back(href);
             break;
         case GUMBO_TAG_SCRIPT: {
-            const auto type = lowered(text_attribute(node, "type"));
+            const auto type = platform::lowered(text_attribute(node, "type"));
             if (type.substr(0, type.find(';')) == "application/ld+json") page.json_ld.push_back(own_text(node));
             break;
         }
@@ -319,7 +319,7 @@ domain::Result<Page, domain::Fault> parse_page(std::string_view html, std::strin
         html.remove_prefix(3);
         marked = true;
     }
-    const auto encoding = marked ? "utf-8" : charset.empty() ? declared_early(html) : lowered(charset);
+    const auto encoding = marked ? "utf-8" : charset.empty() ? declared_early(html) : platform::lowered(charset);
     std::string recoded;
     if (is_latin(encoding)) {
         recoded = from_windows_1252(html);

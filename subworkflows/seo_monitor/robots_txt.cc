@@ -1,6 +1,6 @@
 #include "subworkflows/seo_monitor/robots_txt.h"
 
-#include "subworkflows/seo_monitor/lower.h"
+#include "platform/ascii.h"
 
 namespace impresario::subworkflows::seo_monitor {
 
@@ -19,16 +19,16 @@ std::string product_token(std::string_view agent) {
     if (agent.starts_with('*')) return "*";
     std::size_t length = 0;
     while (length < agent.size()) {
-        const char c = lower(agent[length]);
+        const char c = platform::lower(agent[length]);
         if ((c < 'a' || c > 'z') && c != '-' && c != '_') break;
         ++length;
     }
-    return lowered(agent.substr(0, length));
+    return platform::lowered(agent.substr(0, length));
 }
 
 int hex(char c) {
     if (c >= '0' && c <= '9') return c - '0';
-    c = lower(c);
+    c = platform::lower(c);
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
@@ -47,7 +47,7 @@ std::string one_spelling(std::string_view text, bool pattern) {
         const char c = text[i];
         if (c == '%' && i + 2 < text.size() && hex(text[i + 1]) >= 0 && hex(text[i + 2]) >= 0) {
             const auto byte = static_cast<unsigned char>(hex(text[i + 1]) * 16 + hex(text[i + 2]));
-            const char low = lower(static_cast<char>(byte));
+            const char low = platform::lower(static_cast<char>(byte));
             const bool unreserved = (low >= 'a' && low <= 'z') || (byte >= '0' && byte <= '9') || byte == '-' ||
                                     byte == '.' || byte == '_' || byte == '~';
             if (unreserved) {
@@ -105,7 +105,7 @@ RobotsTxt RobotsTxt::parse(std::string_view text) {
         line = trimmed(line.substr(0, line.find('#')));
         const auto colon = line.find(':');
         if (colon == std::string_view::npos) continue;
-        const auto key = lowered(trimmed(line.substr(0, colon)));
+        const auto key = platform::lowered(trimmed(line.substr(0, colon)));
         const auto value = trimmed(line.substr(colon + 1));
         if (key == "user-agent") {
             if (!naming) robots.groups_.emplace_back();
