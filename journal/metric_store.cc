@@ -17,7 +17,7 @@ void MetricStore::record(Tx& tx, const std::vector<Measurement>& measurements) c
     for (const auto& each : measurements) {
         types.add(each.type);
         values.add_number(std::to_string(each.value));
-        metadata.add_quoted(each.metadata);
+        metadata.add_json(each.metadata);
         times.add(each.at);
     }
     tx.send(sql::record_metrics,

@@ -13,7 +13,7 @@ bool Rows::null(std::size_t row, std::size_t column) const {
     return PQgetisnull(impl_->get(), static_cast<int>(row), static_cast<int>(column)) != 0;
 }
 bool Rows::binary(std::size_t column) const { return PQfformat(impl_->get(), static_cast<int>(column)) == 1; }
-std::uint32_t Rows::type(std::size_t column) const { return PQftype(impl_->get(), static_cast<int>(column)); }
+SqlType Rows::type(std::size_t column) const { return SqlType{PQftype(impl_->get(), static_cast<int>(column))}; }
 std::string_view Rows::text(std::size_t row, std::size_t column) const {
     const int r = static_cast<int>(row);
     const int c = static_cast<int>(column);

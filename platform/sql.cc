@@ -24,22 +24,6 @@ constexpr std::uint32_t kNull = 0xFFFFFFFF;
 /// PostgreSQL counts from the year 2000.
 constexpr domain::TimePoint kEpoch = std::chrono::sys_days(std::chrono::year(2000) / 1 / 1);
 
-/// Types by the numbers that PostgreSQL gives them; whole and never changed (pg_type.dat).
-constexpr std::uint32_t kBool = 16;
-constexpr std::uint32_t kBytea = 17;
-constexpr std::uint32_t kName = 19;
-constexpr std::uint32_t kBigint = 20;
-constexpr std::uint32_t kSmallint = 21;
-constexpr std::uint32_t kInteger = 23;
-constexpr std::uint32_t kText = 25;
-constexpr std::uint32_t kJson = 114;
-constexpr std::uint32_t kFloat = 701;
-constexpr std::uint32_t kBigintArray = 1016;
-constexpr std::uint32_t kVarchar = 1043;
-constexpr std::uint32_t kTimestamptz = 1184;
-constexpr std::uint32_t kUuid = 2950;
-constexpr std::uint32_t kXid8 = 5069;
-
 /// As many bytes as there are, the highest first, with the sign of the first.
 std::int64_t whole(std::string_view bytes) {
     std::uint64_t value = !bytes.empty() && (bytes.front() & 0x80) != 0 ? ~std::uint64_t{0} : 0;
@@ -62,9 +46,9 @@ void append_number(std::string& text, std::uint32_t number) {
 }
 
 /// Nulls that came before the first value are written now that the form is known.
-void SqlArray::begin(Type type) {
+void SqlArray::begin(SqlType type) {
     if (type_ == type) return;
-    if (type_ != Type::undecided) throw std::logic_error("an array parameter holds values of two types");
+    if (type_) throw std::logic_error("an array parameter holds values of two types");
     type_ = type;
     if (is_binary()) elements_.assign(kHeader, '\0');
     for (std::size_t i = 0; i < count_; ++i) {
@@ -76,7 +60,7 @@ void SqlArray::begin(Type type) {
     }
 }
 
-void SqlArray::binary(Type type, std::string_view bytes) {
+void SqlArray::binary(SqlType type, std::string_view bytes) {
     begin(type);
     ++count_;
     append_number(elements_, static_cast<std::uint32_t>(bytes.size()));
@@ -84,14 +68,14 @@ void SqlArray::binary(Type type, std::string_view bytes) {
 }
 
 void SqlArray::plain(std::string_view text) {
-    begin(Type::literal);
+    begin(SqlType::unknown);
     if (count_++ != 0) elements_ += ',';
     elements_ += text;
 }
 
 void SqlArray::null() {
     has_null_ = true;
-    if (type_ == Type::undecided) {
+    if (!type_) {
         ++count_;
     } else if (is_binary()) {
         ++count_;
@@ -110,35 +94,31 @@ void SqlArray::add(domain::TimePoint at) {
         infinite ? at.time_since_epoch() : std::clamp(at, domain::kFirstTime, domain::kLastTime) - kEpoch;
     char bytes[8];
     put_number(bytes, static_cast<std::uint64_t>(since.count()));
-    binary(Type::timestamptz, {bytes, sizeof bytes});
+    binary(SqlType::timestamptz, {bytes, sizeof bytes});
 }
 
 void SqlArray::add_bigint(std::int64_t value) {
     char bytes[8];
     put_number(bytes, static_cast<std::uint64_t>(value));
-    binary(Type::bigint, {bytes, sizeof bytes});
+    binary(SqlType::bigint, {bytes, sizeof bytes});
 }
 
-void SqlArray::add_quoted(std::string_view text) {
+void SqlArray::add_json(std::string_view json) {
     std::string quoted = "\"";
-    for (const char c : text) {
+    for (const char c : json) {
         if (c == '"' || c == '\\') quoted += '\\';
         quoted += c;
     }
     plain(quoted + '"');
 }
 
-std::string SqlArray::literal() && {
-    // Nothing but nulls.
-    if (type_ == Type::undecided && count_ > 0) begin(Type::literal);
-    return '{' + std::move(elements_) + '}';
-}
-
 std::string SqlArray::bytes() && {
-    if (!is_binary()) return std::move(*this).literal();
+    // Nothing but nulls.
+    if (!type_) begin(SqlType::unknown);
+    if (!is_binary()) return '{' + std::move(elements_) + '}';
     put_number(elements_.data(), std::uint32_t{1});
     put_number(elements_.data() + 4, std::uint32_t{has_null_});
-    put_number(elements_.data() + 8, static_cast<std::uint32_t>(type_));
+    put_number(elements_.data() + 8, static_cast<std::uint32_t>(*type_));
     put_number(elements_.data() + 12, static_cast<std::uint32_t>(count_));
     put_number(elements_.data() + 16, std::uint32_t{1});
     return std::move(elements_);
@@ -148,32 +128,36 @@ Params& Params::add(domain::TimePoint at) { return put(time_text(at)); }
 
 Params& Params::add_bytes(std::string_view bytes) { return put("\\x" + hex(bytes)); }
 
-std::string_view RowReader::take(std::initializer_list<std::uint32_t> types) {
+std::string_view RowReader::take(std::initializer_list<SqlType> types) {
     const auto column = column_++;
     const auto type = rows_.type(column);
     if (std::find(types.begin(), types.end(), type) == types.end())
-        throw std::logic_error("column " + std::string(rows_.column_name(column)) + " of type " + std::to_string(type) +
+        throw std::logic_error("column " + std::string(rows_.column_name(column)) + " of type " +
+                               std::to_string(static_cast<std::uint32_t>(type)) +
                                " is not read as that in binary form");
     return rows_.null(row_, column) ? std::string_view{} : rows_.text(row_, column);
 }
 
 std::string_view RowReader::view() {
-    if (rows_.binary(column_)) return take({kText, kVarchar, kName, kJson});
+    if (rows_.binary(column_)) return take({SqlType::text, SqlType::varchar, SqlType::name, SqlType::json});
     const auto column = column_++;
     return rows_.null(row_, column) ? std::string_view{} : rows_.text(row_, column);
 }
 
-bool RowReader::flag() { return rows_.binary(column_) ? take({kBool}) == std::string_view("\1", 1) : view() == "t"; }
+bool RowReader::flag() {
+    return rows_.binary(column_) ? take({SqlType::boolean}) == std::string_view("\1", 1) : view() == "t";
+}
 
 std::array<std::uint8_t, 16> RowReader::uuid() {
     std::array<std::uint8_t, 16> value{};
-    const auto bytes = take({kUuid});
+    const auto bytes = take({SqlType::uuid});
     std::copy_n(bytes.begin(), std::min(bytes.size(), value.size()), value.begin());
     return value;
 }
 
 std::int64_t RowReader::integer() {
-    if (rows_.binary(column_)) return whole(take({kSmallint, kInteger, kBigint, kXid8}));
+    if (rows_.binary(column_))
+        return whole(take({SqlType::smallint, SqlType::integer, SqlType::bigint, SqlType::xid8}));
     const auto text = view();
     std::int64_t value = 0;
     std::from_chars(text.data(), text.data() + text.size(), value);
@@ -183,7 +167,7 @@ std::int64_t RowReader::integer() {
 std::vector<std::int64_t> RowReader::integers() {
     std::vector<std::int64_t> values;
     if (rows_.binary(column_)) {
-        auto bytes = take({kBigintArray});
+        auto bytes = take({SqlType::bigint_array});
         for (bytes.remove_prefix(std::min(kHeader, bytes.size())); bytes.size() >= 12; bytes.remove_prefix(12))
             values.push_back(whole(bytes.substr(4, 8)));
         return values;
@@ -201,7 +185,7 @@ std::vector<std::int64_t> RowReader::integers() {
 }
 
 double RowReader::real() {
-    if (rows_.binary(column_)) return std::bit_cast<double>(whole(take({kFloat})));
+    if (rows_.binary(column_)) return std::bit_cast<double>(whole(take({SqlType::double_precision})));
     const auto text = view();
     double value = 0;
     std::from_chars(text.data(), text.data() + text.size(), value);
@@ -210,7 +194,7 @@ double RowReader::real() {
 
 domain::TimePoint RowReader::time() {
     if (rows_.binary(column_)) {
-        const auto bytes = take({kTimestamptz});
+        const auto bytes = take({SqlType::timestamptz});
         const domain::Duration since{whole(bytes)};
         // What is beyond the years 1 to 9999 is as in text form.
         if (bytes.empty()) return {};
@@ -229,7 +213,7 @@ domain::TimePoint RowReader::time() {
 }
 
 std::string RowReader::bytes() {
-    if (rows_.binary(column_)) return std::string(take({kBytea}));
+    if (rows_.binary(column_)) return std::string(take({SqlType::bytea}));
     const auto text = view();
     std::string bytes;
     if (!text.starts_with("\\x")) return bytes;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -56,6 +57,25 @@ struct StatementRefused : std::runtime_error {
     bool data() const { return sqlstate.starts_with("22") || sqlstate.starts_with("23"); }
 };
 
+/// By the number that PostgreSQL gives it; whole and never changed (pg_type.dat). Of text form it has many more.
+enum class SqlType : std::uint32_t {
+    boolean = 16,
+    bytea = 17,
+    name = 19,
+    bigint = 20,
+    smallint = 21,
+    integer = 23,
+    text = 25,
+    json = 114,
+    double_precision = 701,
+    unknown = 705,
+    bigint_array = 1016,
+    varchar = 1043,
+    timestamptz = 1184,
+    uuid = 2950,
+    xid8 = 5069
+};
+
 /// An array parameter. Of times, ids, texts, bytes and truths it is in PostgreSQL's binary form, which neither side has
 /// to format or parse: the parameter is an array of just that type (uuid[], timestamptz[], text[], bytea[], boolean[]).
 /// Of numbers it is in the text form, because they go into arrays of several widths.
@@ -68,18 +88,18 @@ class SqlArray {
         for (const auto& each : values) array.add(each);
         return array;
     }
-    void add(std::string_view text) { binary(Type::text, text); }
+    void add(std::string_view text) { binary(SqlType::text, text); }
     void add(const std::string& text) { add(std::string_view(text)); }
     /// Or it would be a truth.
     void add(const char* text) { add(std::string_view(text)); }
     void add(std::int64_t value);
     void add(int value) { add(static_cast<std::int64_t>(value)); }
-    void add(bool value) { binary(Type::boolean, std::string_view(value ? "\1" : "\0", 1)); }
+    void add(bool value) { binary(SqlType::boolean, std::string_view(value ? "\1" : "\0", 1)); }
     void add(domain::TimePoint at);
     void add(domain::MicroUsd amount) { add(amount.value); }
     template <class Tag>
     void add(const domain::Id<Tag>& id) {
-        binary(Type::uuid, {reinterpret_cast<const char*>(id.value.data()), id.value.size()});
+        binary(SqlType::uuid, {reinterpret_cast<const char*>(id.value.data()), id.value.size()});
     }
     template <class T>
     void add(const std::optional<T>& value) {
@@ -98,37 +118,26 @@ class SqlArray {
         }
     }
     /// Raw bytes, for a bytea[].
-    void add_bytes(std::string_view bytes) { binary(Type::bytea, bytes); }
+    void add_bytes(std::string_view bytes) { binary(SqlType::bytea, bytes); }
     /// In the binary form, for a bigint[] and nothing narrower.
     void add_bigint(std::int64_t value);
-    /// As a number is written in SQL, for a numeric[].
+    /// As a number is written in SQL, for a numeric[] or double precision[].
     void add_number(std::string_view digits) { plain(digits); }
     /// In the text form, for a jsonb[].
-    void add_quoted(std::string_view text);
+    void add_json(std::string_view json);
     void null();
     std::size_t size() const { return count_; }
 
   private:
     friend class Params;
-    /// By the number that PostgreSQL gives its type; whole and never changed (pg_type.dat).
-    enum class Type : std::uint32_t {
-        undecided = 0,
-        boolean = 16,
-        bytea = 17,
-        bigint = 20,
-        text = 25,
-        timestamptz = 1184,
-        uuid = 2950,
-        literal = 1
-    };
-    void begin(Type type);
-    void binary(Type type, std::string_view bytes);
+    void begin(SqlType type);
+    void binary(SqlType type, std::string_view bytes);
     void plain(std::string_view text);
-    bool is_binary() const { return type_ != Type::undecided && type_ != Type::literal; }
+    bool is_binary() const { return type_ && *type_ != SqlType::unknown; }
     std::string bytes() &&;
-    std::string literal() &&;
 
-    Type type_ = Type::undecided;
+    /// nullopt: there is no value yet; unknown: in the text form, whatever type the parameter has.
+    std::optional<SqlType> type_;
     std::string elements_;
     std::size_t count_ = 0;
     bool has_null_ = false;
@@ -196,8 +205,7 @@ class Rows {
     /// As the server sent it.
     std::string_view text(std::size_t row, std::size_t column) const;
     bool binary(std::size_t column) const;
-    /// PostgreSQL's number for the column's type.
-    std::uint32_t type(std::size_t column) const;
+    SqlType type(std::size_t column) const;
 
   private:
     std::shared_ptr<const Impl> impl_;
@@ -247,7 +255,7 @@ class RowReader {
   private:
     std::array<std::uint8_t, 16> uuid();
     /// The bytes of a column whose type is one of these; moves on.
-    std::string_view take(std::initializer_list<std::uint32_t> types);
+    std::string_view take(std::initializer_list<SqlType> types);
 
     const Rows& rows_;
     std::size_t row_;

@@ -109,8 +109,8 @@ TEST(SqlArray, NumbersFitEveryWidth) {
     real.add_number(std::to_string(2.5));
     EXPECT_EQ(read_back(std::move(real), "double precision"), "2.5\n");
     SqlArray documents;
-    documents.add_quoted(R"({"a": "\"\\x,{}"})");
-    documents.add_quoted("[1,2]");
+    documents.add_json(R"({"a": "\"\\x,{}"})");
+    documents.add_json("[1,2]");
     EXPECT_EQ(read_back(std::move(documents), "jsonb"), "{\"a\": \"\\\"\\\\x,{}\"}\n[1, 2]\n");
     EXPECT_EQ(read_back(SqlArray(), "bigint"), "");
 }

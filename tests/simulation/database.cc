@@ -20,7 +20,7 @@ std::size_t Rows::affected() const { return 0; }
 bool Rows::null(std::size_t, std::size_t) const { return true; }
 std::string_view Rows::text(std::size_t, std::size_t) const { return {}; }
 bool Rows::binary(std::size_t) const { return false; }
-std::uint32_t Rows::type(std::size_t) const { return 0; }
+SqlType Rows::type(std::size_t) const { return SqlType::unknown; }
 
 struct Database::Workers {
     simulation::Process& process;
