@@ -203,19 +203,19 @@ Task<HttpResponse> Api::preview_provider(Call call) {
         std::vector<resource_manager::LoadedPermit> permits;
         std::vector<resource_manager::WaitingLane> lanes;
     };
-    auto asked_read = node_.database().read(
-        [&after, name = after.name, catalogue = node_.catalogue(), unknown = hub_.unknown_cost()](Tx& tx) {
+    auto asked_read =
+        node_.database().read([&after, catalogue = node_.catalogue(), unknown = hub_.unknown_cost()](Tx& tx) {
             Read read;
             const auto providers = ProviderStore().load(tx);
             for (const auto& provider : providers)
-                if (provider.name == name) read.before = provider;
+                if (provider.name == after.name) read.before = provider;
             read.permits = ProviderStore().permits(tx);
             read.lanes = waiting_lanes(tx, *catalogue, unknown);
             const auto keyed = [](const Provider& provider) {
                 return std::any_of(provider.limits.begin(), provider.limits.end(),
                                    [](const auto& limit) { return limit.keyed(); });
             };
-            if (keyed(after) || (read.before && keyed(*read.before))) add_keys(tx, name, read.lanes);
+            if (keyed(after) || (read.before && keyed(*read.before))) add_keys(tx, after.name, read.lanes);
             return read;
         });
     const auto read = co_await std::move(asked_read);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api_sql.h"
+#include "platform/read_rows.h"
 #include "priority_queue/queue_store.h"
 #include "resource_manager/estimate_store.h"
 
@@ -37,11 +38,12 @@ void add_keys(platform::Tx& tx, const std::string& provider, std::vector<resourc
             continue;
         const auto rows = tx.exec(sql::waiting_by_keys,
                                   platform::Params().add(each.lane.organization_id).add(each.lane.workflow_type));
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-            platform::RowReader row(rows, i);
-            auto keys = row.text();
-            each.keys.push_back({std::move(keys), row.integer()});
-        }
+        each.keys = platform::read_rows(rows, [](platform::RowReader& row) {
+            resource_manager::WaitingLane::SameKeys same;
+            same.limit_keys = row.text();
+            same.waiting = row.integer();
+            return same;
+        });
     }
 }
 

@@ -1,6 +1,7 @@
 #include "resource_manager/admission.h"
 
 #include <algorithm>
+#include <concepts>
 
 namespace impresario::resource_manager {
 
@@ -20,7 +21,7 @@ Verdict Admission::admit(const domain::Demand& demand, const std::vector<std::si
             limiters_[place]);
         if (!stopped) continue;
         if (auto* share = std::get_if<KeyShare>(&limiters_[place])) share->hold(demand, now);
-        if (demand.starving) keep(demand, named, place, now);
+        if (demand.starving) keep(demand, named, now);
         return *std::move(stopped);
     }
     Granted granted;
@@ -31,33 +32,34 @@ Verdict Admission::admit(const domain::Demand& demand, const std::vector<std::si
 
 namespace {
 
-BudgetLimit* budget_in(Limiter& limiter) {
-    if (auto* batch = std::get_if<BatchBudgetLimit>(&limiter)) return batch;
-    return std::get_if<BudgetLimit>(&limiter);
-}
+/// Several lanes share it, and what it gives comes back.
+template <class L>
+concept Shared = std::same_as<decltype(L::kept), bool>;
 
 /// Of what is shared it lacks a quantity that others give back.
-bool lacking(Limiter& limiter, const domain::Demand& demand, domain::TimePoint now) {
-    if (const auto* budget = budget_in(limiter)) return budget->lacking(demand, now);
-    return std::holds_alternative<ProviderRate>(limiter) || std::holds_alternative<ProviderLearnt>(limiter) ||
-           std::holds_alternative<Memory>(limiter);
-}
-
-bool shared(Limiter& limiter) {
-    return budget_in(limiter) || std::holds_alternative<ProviderRate>(limiter) ||
-           std::holds_alternative<ProviderLearnt>(limiter) || std::holds_alternative<Memory>(limiter);
+bool lacking(const Limiter& limiter, const domain::Demand& demand, domain::TimePoint now) {
+    return std::visit(
+        [&]<class L>(const L& each) {
+            if constexpr (std::derived_from<L, BudgetLimit>) {
+                return each.lacking(demand, now);
+            } else {
+                return Shared<L>;
+            }
+        },
+        limiter);
 }
 
 /// It asks more than there will ever be, as things are defined.
-bool never_fits(Limiter& limiter, const domain::Demand& demand) {
-    if (const auto* rate = std::get_if<ProviderRate>(&limiter))
-        return rate->asked(demand) > rate->meter->limit().capacity();
-    if (const auto* memory = std::get_if<Memory>(&limiter)) return demand.memory_mb > memory->limit_mb;
-    if (const auto* budget = budget_in(limiter)) {
-        const auto share = budget->state->budget.scope.share(demand);
-        return share && budget->state->budget.hard && *share > budget->state->budget.limit;
-    }
-    return false;
+bool never_fits(const Limiter& limiter, const domain::Demand& demand) {
+    return std::visit(
+        [&](const auto& each) {
+            if constexpr (requires { each.never_fits(demand); }) {
+                return each.never_fits(demand);
+            } else {
+                return false;
+            }
+        },
+        limiter);
 }
 
 }
@@ -65,29 +67,27 @@ bool never_fits(Limiter& limiter, const domain::Demand& demand) {
 /// What it lacks is kept for it as it comes free, and what it does not lack is set aside, so that the one is not gone
 /// when the other has come (protocol R16). What something else stops keeps nothing, and what never fits would keep it
 /// for ever.
-void Admission::keep(const domain::Demand& demand, const std::vector<std::size_t>& named, std::size_t stopped_at,
-                     domain::TimePoint now) {
-    if (!lacking(limiters_[stopped_at], demand, now)) return;
+void Admission::keep(const domain::Demand& demand, const std::vector<std::size_t>& named, domain::TimePoint now) {
     const auto closed = [&](const Limiter& limiter) {
         return std::visit([&](const auto& each) { return each.check(demand, now).has_value(); }, limiter);
     };
-    for (const auto place : named)
-        if (never_fits(limiters_[place], demand) ||
-            (closed(limiters_[place]) && !lacking(limiters_[place], demand, now)))
-            return;
     for (const auto place : named) {
-        auto& limiter = limiters_[place];
-        if (!shared(limiter)) continue;
-        if (!closed(limiter)) {
-            Granted granted;
-            std::visit([&](auto& each) { each.take(demand, granted, now); }, limiter);
-            continue;
-        }
-        if (auto* rate = std::get_if<ProviderRate>(&limiter)) rate->kept = true;
-        if (auto* learnt = std::get_if<ProviderLearnt>(&limiter)) learnt->kept = true;
-        if (auto* memory = std::get_if<Memory>(&limiter)) memory->kept = true;
-        if (auto* budget = budget_in(limiter)) budget->kept = true;
+        const auto& limiter = limiters_[place];
+        if (never_fits(limiter, demand) || (closed(limiter) && !lacking(limiter, demand, now))) return;
     }
+    for (const auto place : named)
+        std::visit(
+            [&]<class L>(L& each) {
+                if constexpr (Shared<L>) {
+                    Granted granted;
+                    if (each.check(demand, now)) {
+                        each.kept = true;
+                    } else {
+                        each.take(demand, granted, now);
+                    }
+                }
+            },
+            limiters_[place]);
 }
 
 void Admission::offer(const domain::Demand& demand, const std::vector<std::size_t>& named) {

@@ -44,8 +44,7 @@ class Admission {
     void offer(const domain::Demand& demand, const std::vector<std::size_t>& named);
 
   private:
-    void keep(const domain::Demand& demand, const std::vector<std::size_t>& named, std::size_t stopped_at,
-              domain::TimePoint now);
+    void keep(const domain::Demand& demand, const std::vector<std::size_t>& named, domain::TimePoint now);
 
     std::vector<Limiter> limiters_;
 };

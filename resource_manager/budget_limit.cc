@@ -103,7 +103,7 @@ std::optional<Gate> BudgetLimit::check(const Demand& demand, TimePoint now) cons
     const MicroUsd limit = state->budget.limit;
     auto gate = gate_of(*state, *share, taken, now);
     if (fits) {
-        gate.detail += "; what comes free is kept for one that has waited beyond its max_wait";
+        gate.detail += "; " + std::string(kKeptForAnother);
         return gate;
     }
     gate.detail += " and " + domain::decimal(*share) + " more asked";
@@ -125,6 +125,11 @@ bool BudgetLimit::lacking(const Demand& demand, TimePoint now) const {
     return share && !state->allows(taken + *share, now) &&
            state->counted(now).settled + *share <= state->budget.limit &&
            !check_steps(*state, demand.importance, *share, taken, now);
+}
+
+bool BudgetLimit::never_fits(const Demand& demand) const {
+    const auto share = state->budget.scope.share(demand);
+    return share && state->budget.hard && *share > state->budget.limit;
 }
 
 void BudgetLimit::take(const Demand& demand, Granted&, TimePoint) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "platform/read_rows.h"
 #include "resource_manager/budget_json.h"
 #include "resource_manager_sql.h"
 
@@ -65,12 +66,7 @@ void read_balances(const Rows& rows, std::vector<BudgetState>& states) {
 std::vector<BudgetState> BudgetStore::load(Tx& tx, TimePoint now) const {
     const auto budgets = tx.ask(sql::load_budgets);
     const auto balances = tx.exec(sql::load_balances, Params().add(now));
-    const auto rows = budgets();
-    std::vector<BudgetState> states;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
-        states.push_back(read_budget(row));
-    }
+    auto states = platform::read_rows(budgets(), read_budget);
     read_balances(balances, states);
     return states;
 }

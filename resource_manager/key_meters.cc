@@ -11,13 +11,16 @@ namespace {
 constexpr std::size_t kTrimmedAtOnce = 1000;
 }
 
-KeyMeters::KeyMeters(const ProviderLimit& limit) : limit_(limit) {
-    limit_.limit = limit.ceiling;
+ProviderLimit limit_of_one_key(ProviderLimit limit) {
+    limit.limit = limit.ceiling;
     // Each key has a copy.
-    limit_.name.clear();
-    limit_.key.clear();
-    if (limit_.kind == WindowKind::token_bucket) limit_.kind = WindowKind::sliding_window;
+    limit.name.clear();
+    limit.key.clear();
+    if (limit.kind == WindowKind::token_bucket) limit.kind = WindowKind::sliding_window;
+    return limit;
 }
+
+KeyMeters::KeyMeters(const ProviderLimit& limit) : limit_(limit_of_one_key(limit)) {}
 
 Meter& KeyMeters::meter(const std::string& key) { return keys_.try_emplace(key, limit_).first->second; }
 

@@ -13,6 +13,9 @@
 
 namespace impresario::resource_manager {
 
+/// What one key may have of it: its ceiling as a limit, of a token bucket as a sliding window.
+ProviderLimit limit_of_one_key(ProviderLimit limit);
+
 /// A key that has used nothing and waits for nothing is not remembered.
 class KeyMeters {
   public:
@@ -56,7 +59,6 @@ class KeyMeters {
     Meter& meter(const std::string& key);
     const Meter* known(std::string_view key) const;
 
-    /// One key's: its ceiling as a limit. Of a token bucket a sliding window.
     ProviderLimit limit_;
     std::map<std::string, Meter, std::less<>> keys_;
     /// What the first starts of each ask, and how many of them.

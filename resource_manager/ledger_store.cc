@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "platform/read_rows.h"
 #include "resource_manager/budget_store.h"
 #include "resource_manager_sql.h"
 
@@ -151,11 +152,7 @@ Known look(Tx& tx, const platform::Statement& which, const Concerns& concerns, s
     Known known;
     known.open.read(open());
     known.accounts = read_movements(movements, known.open);
-    const auto rows = asked();
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
-        known.budgets.push_back(read_budget(row));
-    }
+    known.budgets = platform::read_rows(asked(), read_budget);
     if (balances) {
         read_balances(balances(), known.budgets);
         known.open.read(balances(), 3);

@@ -196,7 +196,7 @@ std::optional<Gate> Memory::check(const Demand& demand, TimePoint) const {
         gate.detail = "asks " + mb(asks) + ", more than the " + mb(limit_mb) +
                       " that all executions share; raise memory.total_mb or lower the type's memory_mb";
     } else if (kept) {
-        gate.detail = mb(limit_mb) + " of memory: what comes free is kept for one that has waited beyond its max_wait";
+        gate.detail = mb(limit_mb) + " of memory: " + std::string(kKeptForAnother);
     } else {
         gate.detail = mb(reserved_mb) + " of " + mb(limit_mb) + " are reserved by what runs and " + mb(asks) +
                       " more asked; fits when others have ended";
@@ -294,7 +294,7 @@ std::optional<Gate> ProviderRate::check(const Demand& demand, TimePoint now) con
     gate.opens_at = fits && *fits > now ? fits : std::nullopt;
     gate.detail = shown(limit.of, used) + " of " + all + " are used and " + shown(limit.of, amount) + " more asked";
     if (kept) {
-        gate.detail = all + ": what comes free is kept for one that has waited beyond its max_wait";
+        gate.detail = all + ": " + std::string(kKeptForAnother);
     } else if (gate.opens_at) {
         gate.detail += "; fits at " + domain::rfc3339(*gate.opens_at);
     } else {

@@ -2,13 +2,15 @@
 // The things that may stop an execution now, each as a value. A limiter is asked (`check`), and when all have agreed it
 // is charged (`take`). Pure.
 //
-// A new kind is a struct with these two members and `kWholeLane`, added to the
-// variant; nothing else changes.
+// A new kind is a struct with these two members and `kWholeLane`, added to the variant; nothing else changes. One with
+// a flag `kept` is shared by lanes and gives back what it gives: what a starving one lacks of it is kept
+// (admission.cc).
 
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <variant>
@@ -25,6 +27,10 @@
 #include "resource_manager/provider_weather.h"
 
 namespace impresario::resource_manager {
+
+/// What all those say who are stopped by a flag `kept`.
+inline constexpr std::string_view kKeptForAnother =
+    "what comes free is kept for one that has waited beyond its max_wait";
 
 /// What a granted execution has been given.
 struct Granted {
@@ -171,6 +177,8 @@ struct ProviderRate {
     std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
     void take(const domain::Demand& demand, Granted&, domain::TimePoint) { taken += asked(demand); }
     std::int64_t asked(const domain::Demand& demand) const;
+    /// It asks more than there will ever be, as things are defined.
+    bool never_fits(const domain::Demand& demand) const { return asked(demand) > meter->limit().capacity(); }
 };
 
 /// What one key may have of a limit: its ceiling, and beyond its guarantee only what leaves room for the guarantees of
@@ -223,6 +231,8 @@ struct BudgetLimit {
     /// It fits once enough of what is reserved or in suspense has come back, in the window of now. What has to wait for
     /// the window's turn is not lacking: kept until then, the rest would be of use to nobody.
     bool lacking(const domain::Demand& demand, domain::TimePoint now) const;
+    /// As of ProviderRate.
+    bool never_fits(const domain::Demand& demand) const;
 
     std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
     void take(const domain::Demand& demand, Granted&, domain::TimePoint);
@@ -254,6 +264,8 @@ struct Memory {
 
     std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
     void take(const domain::Demand& demand, Granted&, domain::TimePoint) { reserved_mb += demand.memory_mb; }
+    /// As of ProviderRate.
+    bool never_fits(const domain::Demand& demand) const { return demand.memory_mb > limit_mb; }
 };
 
 /// What stops everything that names it and is no quantity: the database is under pressure, or a lane's windows are

@@ -111,7 +111,7 @@ std::optional<Gate> ProviderLearnt::check(const Demand& demand, TimePoint now) c
     gate.detail = "it has refused, and " + std::to_string(*allowed) + " requests in " +
                   domain::human(weather->window()) + ", evenly spread, are what goes well since";
     if (kept) {
-        gate.detail += "; what comes free is kept for one that has waited beyond its max_wait";
+        gate.detail += "; " + std::string(kKeptForAnother);
     } else if (gate.opens_at) {
         gate.detail += "; the next may go at " + domain::rfc3339(*gate.opens_at);
     } else {

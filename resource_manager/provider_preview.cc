@@ -43,10 +43,7 @@ LimitsMet meet_keys(const ProviderMeters::Applied& applied, const WaitingLane& l
         waiting[domain::limit_key(each.limit_keys, limit.key)] += each.waiting;
         known += each.waiting;
     }
-    // One key's, as KeyMeters counts it.
-    auto of_key = limit;
-    of_key.limit = limit.ceiling;
-    if (of_key.kind == WindowKind::token_bucket) of_key.kind = WindowKind::sliding_window;
+    const auto of_key = limit_of_one_key(limit);
     LimitsMet met{std::nullopt, std::max<std::int64_t>(0, lane.waiting - known), domain::Duration{0}};
     for (const auto& [key, count] : waiting) {
         const auto room = std::max<std::int64_t>(0, limit.ceiling - applied.keys->used(key, now));
