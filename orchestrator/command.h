@@ -157,8 +157,8 @@ struct EndpointNews {
 /// An execution's event carries them to a scheduler on another node.
 void add_endpoint_news(platform::JsonWriter& payload, const EndpointNews& news);
 std::optional<EndpointNews> endpoint_news_in(std::string_view payload);
-/// The same for what an attempt has used.
-void add_consumption(platform::JsonWriter& payload, const resource_manager::Consumption& consumed);
+/// The same for what an attempt has used, where that is known.
+void add_consumption(platform::JsonWriter& payload, const std::optional<resource_manager::Consumption>& consumed);
 std::optional<resource_manager::Consumption> consumption_in(std::string_view payload);
 /// Whether an event of this type may carry it.
 bool tells_consumption(std::string_view event_type);

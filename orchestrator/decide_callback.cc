@@ -173,7 +173,7 @@ void complete(Draft& draft, const domain::Callback& callback) {
     if (row.duration_ms) json.field("duration_ms", *row.duration_ms);
     if (row.items_processed) json.field("items_processed", *row.items_processed);
     if (row.cost) json.field("cost_usd", domain::decimal(*row.cost));
-    if (const auto& consumed = draft.decision().consumed) add_consumption(json, *consumed);
+    add_consumption(json, draft.decision().consumed);
     draft.tell(event::completed, std::move(json));
 }
 
@@ -208,7 +208,7 @@ void partial(Draft& draft, const CallbackReceived& received) {
         draft.decision().result = std::move(result);
         JsonWriter json = Draft::payload();
         json.field("reason", row.reason).field("error", error).field("attempt", row.attempts);
-        if (const auto& consumed = draft.decision().consumed) add_consumption(json, *consumed);
+        add_consumption(json, draft.decision().consumed);
         draft.tell(event::dead, std::move(json));
         draft.dead_letter(error, std::nullopt);
         return;
@@ -245,7 +245,7 @@ void partial(Draft& draft, const CallbackReceived& received) {
         .field("items", static_cast<std::int64_t>(callback.items.size()))
         .field("failed", static_cast<std::int64_t>(failed))
         .field("retry_at", domain::rfc3339(e.scheduled_at));
-    if (const auto& consumed = draft.decision().consumed) add_consumption(json, *consumed);
+    add_consumption(json, draft.decision().consumed);
     draft.tell(event::progress, std::move(json));
     draft.decision().child = std::move(child);
 }

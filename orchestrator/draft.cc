@@ -37,7 +37,7 @@ void apply_recovery(Draft& draft, const Failure& failure, const std::string& rea
             .field("retry_at", domain::rfc3339(again->at))
             .field("redelivery", redelivery);
         if (!error.empty()) json.field("error", error);
-        if (const auto& consumed = draft.decision().consumed) add_consumption(json, *consumed);
+        add_consumption(json, draft.decision().consumed);
         draft.tell(event::retrying, std::move(json));
         return;
     }
@@ -62,7 +62,7 @@ void apply_recovery(Draft& draft, const Failure& failure, const std::string& rea
     json.field("reason", end.reason).field("attempt", row.attempts).field("failures", row.retry_count);
     if (!error.empty()) json.field("error", error);
     if (row.duration_ms) json.field("duration_ms", *row.duration_ms);
-    if (const auto& consumed = draft.decision().consumed) add_consumption(json, *consumed);
+    add_consumption(json, draft.decision().consumed);
     draft.tell(end.status == Status::dead ? event::dead : event::failed, std::move(json));
     if (end.status == Status::dead) draft.dead_letter(error, node);
 }

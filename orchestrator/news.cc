@@ -48,12 +48,13 @@ std::optional<EndpointNews> endpoint_news_in(std::string_view payload) {
     return news;
 }
 
-void add_consumption(platform::JsonWriter& payload, const resource_manager::Consumption& consumed) {
-    if (consumed.cost) payload.field("attempt_cost_usd", domain::decimal(*consumed.cost));
-    if (consumed.tokens) payload.field("tokens", *consumed.tokens);
+void add_consumption(platform::JsonWriter& payload, const std::optional<resource_manager::Consumption>& consumed) {
+    if (!consumed) return;
+    if (consumed->cost) payload.field("attempt_cost_usd", domain::decimal(*consumed->cost));
+    if (consumed->tokens) payload.field("tokens", *consumed->tokens);
     // Under another name what others are not estimated by: a hub of an older version learns from every attempt_ms.
-    if (consumed.duration)
-        payload.field(consumed.typical ? "attempt_ms" : "took_ms", consumed.duration->count() / 1000);
+    if (consumed->duration)
+        payload.field(consumed->typical ? "attempt_ms" : "took_ms", consumed->duration->count() / 1000);
 }
 
 std::optional<resource_manager::Consumption> consumption_in(std::string_view payload) {
