@@ -2,6 +2,7 @@
 // Typed identifiers: an ExecutionId never fits where an AttemptId goes.
 
 #include <array>
+#include <bit>
 #include <compare>
 #include <cstdint>
 #include <cstring>
@@ -23,7 +24,13 @@ template <class Tag>
 struct Id {
     std::array<std::uint8_t, 16> value{};
 
-    friend auto operator<=>(const Id&, const Id&) = default;
+    // Two comparisons of numbers, where those of the bytes call memcmp: ids are what almost everything is looked up by.
+    friend bool operator==(const Id& a, const Id& b) { return a.half(0) == b.half(0) && a.half(8) == b.half(8); }
+    /// As their bytes, and so as PostgreSQL orders them.
+    friend std::strong_ordering operator<=>(const Id& a, const Id& b) {
+        const auto high = a.number(0) <=> b.number(0);
+        return high != 0 ? high : a.number(8) <=> b.number(8);
+    }
 
     /// True for the all-zero id, which names nothing.
     bool nil() const { return *this == Id{}; }
@@ -33,6 +40,19 @@ struct Id {
         const auto bytes = parse_uuid(text);
         if (!bytes) return std::nullopt;
         return Id{*bytes};
+    }
+
+    /// Eight of its bytes, in the machine's order.
+    std::uint64_t half(std::size_t at) const {
+        std::uint64_t number = 0;
+        std::memcpy(&number, value.data() + at, 8);
+        return number;
+    }
+    /// The same, the first byte the highest.
+    std::uint64_t number(std::size_t at) const {
+        const auto read = half(at);
+        if constexpr (std::endian::native == std::endian::big) return read;
+        return __builtin_bswap64(read);
     }
 };
 
@@ -50,10 +70,6 @@ using ApiKeyId = Id<struct ApiKeyTag>;
 template <class Tag>
 struct std::hash<impresario::domain::Id<Tag>> {
     std::size_t operator()(const impresario::domain::Id<Tag>& id) const noexcept {
-        std::uint64_t high = 0;
-        std::uint64_t low = 0;
-        std::memcpy(&high, id.value.data(), 8);
-        std::memcpy(&low, id.value.data() + 8, 8);
-        return static_cast<std::size_t>(high ^ (low * 0x9e3779b97f4a7c15ULL));
+        return static_cast<std::size_t>(id.half(0) ^ (id.half(8) * 0x9e3779b97f4a7c15ULL));
     }
 };
