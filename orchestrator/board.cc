@@ -109,6 +109,11 @@ void Board::leave_endpoint(const ExecutionId& id, const Live& live) {
             --endpoint->second.in_flight;
 }
 
+/// Told once: most of what becomes known of an execution comes after it.
+void Board::request_ended(const ExecutionId& id, Live& live, TimePoint at) {
+    if (std::exchange(live.request_counts, false)) meters_.ended(id, at);
+}
+
 /// When a request that may still be under way has certainly come to its end: what ended the attempt is the peer's own
 /// word, so it is there; or nobody may send it any more (protocol R5).
 TimePoint Board::request_over(const Live& live, const Execution* after) const {
@@ -212,7 +217,7 @@ void Board::observe(const Execution& row) {
         if (const auto endpoint = endpoints_.find(live.endpoint); endpoint != endpoints_.end())
             ++endpoint->second.in_flight;
     }
-    if (!live.in_flight()) meters_.ended(row.id, over);
+    if (!live.in_flight()) request_ended(row.id, live, over);
     if (fresh) {
         ++state.in_use;
         if (!live.key.empty()) {
@@ -227,7 +232,7 @@ void Board::answered(const ExecutionId& id, const domain::AttemptId& attempt) {
     if (found == live_.end() || found->second.attempt != attempt || found->second.answered) return;
     found->second.answered = true;
     leave_endpoint(id, found->second);
-    meters_.ended(id, now_());
+    request_ended(id, found->second, now_());
 }
 
 void Board::end_due_reading(std::optional<TimePoint> read) { next_due_ = domain::earlier(read, due_meanwhile_); }
@@ -343,8 +348,9 @@ void Board::set_providers(const std::vector<resource_manager::Provider>& provide
         const auto live = live_.find(*each.execution);
         if (live == live_.end() || live->second.attempt != each.attempt || live->second.fence != each.fence) {
             meters_.released(*each.execution, std::max(now_(), each.lease_until));
-        } else if (!live->second.in_flight()) {
-            meters_.ended(*each.execution, now_());
+        } else {
+            live->second.request_counts = true;
+            if (!live->second.in_flight()) request_ended(*each.execution, live->second, now_());
         }
     }
     count_keys_anew();
@@ -357,15 +363,16 @@ void Board::charge(const Execution& granted, const domain::Demand& demand) {
     // Until the next reading of the tables.
     if (attempt.reserved) reserve(budgets_, demand, attempt.granted_at);
     if (demand.needs.empty()) return;
-    meters_.charge(granted.id, attempt.id, attempt.fence, granted.lane, demand.needs, granted.limit_keys, now_());
+    meters_.charge(granted.id, granted.lane, demand.needs, granted.limit_keys, now_());
     if (const auto lane = lanes_.find(granted.lane); lane != lanes_.end() && lane->second.order.by_limits())
         lane->second.restless.insert({granted.concurrency_key, granted.limit_keys});
     // It may have gone on since: then a later row is known already, but not whether its request has left.
     const auto live = live_.find(granted.id);
     if (live == live_.end() || live->second.attempt != attempt.id || live->second.fence != attempt.fence) {
         meters_.released(granted.id, std::max(now_(), attempt.lease_until));
-    } else if (!live->second.in_flight()) {
-        meters_.ended(granted.id, now_());
+    } else {
+        live->second.request_counts = true;
+        if (!live->second.in_flight()) request_ended(granted.id, live->second, now_());
     }
 }
 

@@ -303,6 +303,8 @@ class Board {
         int seq = 0;
         /// Its request has been answered; the row is still to say so.
         bool answered = false;
+        /// Its request counts as under way at its providers.
+        bool request_counts = false;
         /// Of what was charged to its shares; until that is known better.
         std::optional<resource_manager::FairCharge> charge = {};
         domain::TimePoint charged_at = {};
@@ -353,6 +355,7 @@ class Board {
     void move_deadline(const domain::ExecutionId& id, Live& live, domain::TimePoint to);
     bool stale(const domain::ExecutionId& id, const domain::Lane& lane, int seq) const;
     void leave_endpoint(const domain::ExecutionId& id, const Live& live);
+    void request_ended(const domain::ExecutionId& id, Live& live, domain::TimePoint at);
     domain::TimePoint request_over(const Live& live, const domain::Execution* after) const;
     void remove_live(const domain::ExecutionId& id, const domain::Execution* after);
     static const subworkflows::WindowsNow& windows_now(LaneState& state, const subworkflows::WorkflowType& type,

@@ -1,6 +1,7 @@
 #include "resource_manager/provider_meters.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "domain/limit_keys.h"
 
@@ -25,10 +26,9 @@ std::string subject_of(LimitScope scope, const Lane& lane) {
 }
 }
 
-const ProviderMeters::LaneCounters& ProviderMeters::counters(const Lane& lane, const std::string& name) {
-    auto& of_lane = counters_[lane];
-    const auto known = of_lane.find(name);
-    if (known != of_lane.end()) return known->second;
+const ProviderMeters::LaneCounters& ProviderMeters::counters(CountersByProvider& known, const Lane& lane,
+                                                             const std::string& name) {
+    if (const auto found = known.find(name); found != known.end()) return found->second;
     LaneCounters made;
     const auto provider =
         std::find_if(providers_.begin(), providers_.end(), [&](const Provider& each) { return each.name == name; });
@@ -39,13 +39,14 @@ const ProviderMeters::LaneCounters& ProviderMeters::counters(const Lane& lane, c
             made.counters.push_back(&meters_.try_emplace(std::move(key), limit).first->second);
         }
     }
-    return of_lane.emplace(name, std::move(made)).first->second;
+    return known.emplace(name, std::move(made)).first->second;
 }
 
 template <class Each>
 void ProviderMeters::each_counter(const Lane& lane, const std::vector<Need>& needs, Each each) {
+    auto& of_lane = counters_[lane];
     for (const auto& need : needs) {
-        const auto& known = counters(lane, need.provider);
+        const auto& known = counters(of_lane, lane, need.provider);
         for (auto* counter : known.counters) each(*known.provider, *counter, counter->meter.limit().amount(need));
     }
 }
@@ -61,16 +62,29 @@ struct KeyAccount {
 };
 }
 
+std::vector<ProviderMeters::Use> ProviderMeters::uses(const Lane& lane, const std::vector<Need>& needs) {
+    std::vector<Use> uses;
+    uses.reserve(needs.size());
+    auto& of_lane = counters_[lane];
+    for (const auto& need : needs) {
+        const auto weather = weather_.find(need.provider);
+        uses.push_back(
+            {need, &counters(of_lane, lane, need.provider), weather == weather_.end() ? nullptr : &weather->second});
+    }
+    return uses;
+}
+
 template <class Each>
-void ProviderMeters::each_account(const Lane& lane, const std::vector<Need>& needs, const std::string& limit_keys,
-                                  Each each) {
-    each_counter(lane, needs, [&](const Provider&, Counter& counter, std::int64_t amount) {
-        const auto& limit = counter.meter.limit();
-        each(counter.meter, limit, amount);
-        if (!counter.keys || amount == 0) return;
-        KeyAccount account{*counter.keys, domain::limit_key(limit_keys, limit.pointer())};
-        each(account, limit, amount);
-    });
+void ProviderMeters::each_account(const std::vector<Use>& uses, const std::string& limit_keys, Each each) {
+    for (const auto& use : uses)
+        for (auto* counter : use.counters->counters) {
+            const auto& limit = counter->meter.limit();
+            const auto amount = limit.amount(use.need);
+            each(counter->meter, limit, amount);
+            if (!counter->keys || amount == 0) continue;
+            KeyAccount account{*counter->keys, domain::limit_key(limit_keys, limit.pointer())};
+            each(account, limit, amount);
+        }
 }
 
 template <class Each>
@@ -125,55 +139,63 @@ void ProviderMeters::load(const std::vector<Provider>& providers, const std::vec
         const auto& first = *of_it.front();
         std::vector<Need> needs;
         for (const auto* each : of_it) needs.push_back(each->need);
-        charge(execution, first.attempt, first.fence, first.lane, needs, first.limit_keys, now);
+        charge(execution, first.lane, needs, first.limit_keys, now);
         if (first.ended_at) ended(execution, *first.ended_at);
     }
 }
 
 void ProviderMeters::remember(const LoadedPermit& permit, TimePoint ended_at) {
-    each_account(permit.lane, {permit.need}, permit.limit_keys,
-                 [&](auto& account, const ProviderLimit& limit, std::int64_t amount) {
-                     if (limit.of == Measure::concurrency) return;
-                     account.charge(amount);
-                     account.end(amount, ended_at);
-                 });
-    each_weather({permit.need}, [&](ProviderWeather& weather, const Need& need) {
-        weather.charge(need, ended_at);
-        weather.end(need, ended_at);
+    const auto used = uses(permit.lane, {permit.need});
+    each_account(used, permit.limit_keys, [&](auto& account, const ProviderLimit& limit, std::int64_t amount) {
+        if (limit.of == Measure::concurrency) return;
+        account.charge(amount);
+        account.end(amount, ended_at);
     });
+    for (const auto& use : used) {
+        if (!use.weather) continue;
+        use.weather->charge(use.need, ended_at);
+        use.weather->end(use.need, ended_at);
+    }
 }
 
-void ProviderMeters::charge(const ExecutionId& execution, const domain::AttemptId& attempt, int fence, const Lane& lane,
-                            const std::vector<Need>& needs, const std::string& limit_keys, TimePoint now) {
-    released(execution, now);
-    if (needs.empty()) return;
-    each_account(lane, needs, limit_keys,
+void ProviderMeters::charge(const ExecutionId& execution, const Lane& lane, const std::vector<Need>& needs,
+                            const std::string& limit_keys, TimePoint now) {
+    if (needs.empty()) return released(execution, now);
+    auto [at, added] = permits_.try_emplace(execution);
+    if (!added) {
+        released(execution, now);
+        at = permits_.try_emplace(execution).first;
+    }
+    auto& permit = at->second;
+    permit.uses = uses(lane, needs);
+    permit.limit_keys = limit_keys;
+    each_account(permit.uses, limit_keys,
                  [](auto& account, const ProviderLimit&, std::int64_t amount) { account.charge(amount); });
-    each_weather(needs, [&](ProviderWeather& weather, const Need& need) { weather.charge(need, now); });
-    permits_.emplace(execution, Permit{attempt, fence, lane, needs, limit_keys, true});
+    for (const auto& use : permit.uses)
+        if (use.weather) use.weather->charge(use.need, now);
+}
+
+void ProviderMeters::end(Permit& permit, TimePoint at) {
+    if (!std::exchange(permit.in_flight, false)) return;
+    each_account(permit.uses, permit.limit_keys, [&](auto& account, const ProviderLimit& limit, std::int64_t amount) {
+        if (limit.of != Measure::concurrency) account.end(amount, at);
+    });
+    for (const auto& use : permit.uses)
+        if (use.weather) use.weather->end(use.need, at);
 }
 
 void ProviderMeters::ended(const ExecutionId& execution, TimePoint now) {
-    const auto found = permits_.find(execution);
-    if (found == permits_.end() || !found->second.in_flight) return;
-    auto& permit = found->second;
-    permit.in_flight = false;
-    each_account(permit.lane, permit.needs, permit.limit_keys,
-                 [&](auto& account, const ProviderLimit& limit, std::int64_t amount) {
-                     if (limit.of != Measure::concurrency) account.end(amount, now);
-                 });
-    each_weather(permit.needs, [&](ProviderWeather& weather, const Need& need) { weather.end(need, now); });
+    if (const auto found = permits_.find(execution); found != permits_.end()) end(found->second, now);
 }
 
 void ProviderMeters::released(const ExecutionId& execution, TimePoint at) {
     const auto found = permits_.find(execution);
     if (found == permits_.end()) return;
-    ended(execution, at);
-    const auto& permit = found->second;
-    each_account(permit.lane, permit.needs, permit.limit_keys,
-                 [](auto& account, const ProviderLimit& limit, std::int64_t amount) {
-                     if (limit.of == Measure::concurrency) account.give_back(amount);
-                 });
+    auto& permit = found->second;
+    end(permit, at);
+    each_account(permit.uses, permit.limit_keys, [](auto& account, const ProviderLimit& limit, std::int64_t amount) {
+        if (limit.of == Measure::concurrency) account.give_back(amount);
+    });
     permits_.erase(found);
 }
 
@@ -181,12 +203,12 @@ void ProviderMeters::given_back(const ExecutionId& execution) {
     const auto found = permits_.find(execution);
     if (found == permits_.end()) return;
     const auto& permit = found->second;
-    each_account(permit.lane, permit.needs, permit.limit_keys,
-                 [&](auto& account, const ProviderLimit& limit, std::int64_t amount) {
-                     if (permit.in_flight || limit.of == Measure::concurrency) account.give_back(amount);
-                 });
+    each_account(permit.uses, permit.limit_keys, [&](auto& account, const ProviderLimit& limit, std::int64_t amount) {
+        if (permit.in_flight || limit.of == Measure::concurrency) account.give_back(amount);
+    });
     if (permit.in_flight)
-        each_weather(permit.needs, [&](ProviderWeather& weather, const Need& need) { weather.give_back(need); });
+        for (const auto& use : permit.uses)
+            if (use.weather) use.weather->give_back(use.need);
     permits_.erase(found);
 }
 

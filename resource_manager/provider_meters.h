@@ -61,9 +61,8 @@ class ProviderMeters {
     void load(const std::vector<Provider>& providers, const std::vector<LoadedPermit>& permits, domain::TimePoint now,
               const WeatherRecords& weather = {});
 
-    void charge(const domain::ExecutionId& execution, const domain::AttemptId& attempt, int fence,
-                const domain::Lane& lane, const std::vector<domain::Need>& needs, const std::string& limit_keys,
-                domain::TimePoint now);
+    void charge(const domain::ExecutionId& execution, const domain::Lane& lane, const std::vector<domain::Need>& needs,
+                const std::string& limit_keys, domain::TimePoint now);
     /// Its request has ended; it may still be running.
     void ended(const domain::ExecutionId& execution, domain::TimePoint now);
     /// It holds no slot any more. Its request, if it has not ended yet, will have by `at`, which may be to come.
@@ -104,14 +103,6 @@ class ProviderMeters {
     const std::map<std::string, ProviderWeather>& weather() const { return weather_; }
 
   private:
-    struct Permit {
-        domain::AttemptId attempt;
-        int fence = 0;
-        domain::Lane lane;
-        std::vector<domain::Need> needs;
-        std::string limit_keys;
-        bool in_flight = true;
-    };
     /// One limit and whom it is counted for.
     struct Counter {
         explicit Counter(const ProviderLimit& limit) : meter(limit) {
@@ -125,22 +116,37 @@ class ProviderMeters {
         const Provider* provider = nullptr;
         std::vector<Counter*> counters;
     };
-    const LaneCounters& counters(const domain::Lane& lane, const std::string& provider);
+    /// A need, and where it is counted.
+    struct Use {
+        domain::Need need;
+        const LaneCounters* counters = nullptr;
+        /// nullptr: nothing is known of it.
+        ProviderWeather* weather = nullptr;
+    };
+    struct Permit {
+        std::vector<Use> uses;
+        std::string limit_keys;
+        bool in_flight = true;
+    };
+    using CountersByProvider = std::map<std::string, LaneCounters>;
+    const LaneCounters& counters(CountersByProvider& known, const domain::Lane& lane, const std::string& provider);
+    std::vector<Use> uses(const domain::Lane& lane, const std::vector<domain::Need>& needs);
     template <class Each>
     void each_counter(const domain::Lane& lane, const std::vector<domain::Need>& needs, Each each);
-    /// The same as one account of the limit after another: its meter, then its key's, which are used alike.
+    /// One account of a limit after another: its meter, then its key's, which are used alike.
     template <class Each>
-    void each_account(const domain::Lane& lane, const std::vector<domain::Need>& needs, const std::string& limit_keys,
-                      Each each);
+    static void each_account(const std::vector<Use>& uses, const std::string& limit_keys, Each each);
+    static void end(Permit& permit, domain::TimePoint at);
     template <class Each>
     void each_weather(const std::vector<domain::Need>& needs, Each each);
     void remember(const LoadedPermit& permit, domain::TimePoint ended_at);
 
+    // What permits point at; all of it is made anew by `load`, and so are they.
     std::vector<Provider> providers_;
     /// By provider, limit and subject.
     std::map<std::tuple<std::string, std::string, std::string>, Counter> meters_;
     /// What was looked up in it: every grant and every end asks again.
-    std::map<domain::Lane, std::map<std::string, LaneCounters>> counters_;
+    std::map<domain::Lane, CountersByProvider> counters_;
     std::unordered_map<domain::ExecutionId, Permit> permits_;
     std::map<std::string, ProviderWeather> weather_;
     std::set<std::string> changed_weather_;

@@ -224,7 +224,7 @@ TEST(KeyLimit, APermitCountsForItsKeyWhoeverLoadsIt) {
     meters.released(*live.execution, kNow);
     EXPECT_EQ(applied[1].keys->used("acme", kNow), 0);
     EXPECT_EQ(applied[0].keys->used("acme", kNow), 4);
-    meters.charge(*live.execution, {}, 1, kLane, {{"gemini", 1}}, "/customer\tother", kNow);
+    meters.charge(*live.execution, kLane, {{"gemini", 1}}, "/customer\tother", kNow);
     EXPECT_EQ(applied[0].keys->used("other", kNow), 1);
     meters.given_back(*live.execution);
     EXPECT_EQ(applied[0].keys->used("other", kNow), 0);
