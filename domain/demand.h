@@ -20,7 +20,7 @@ struct Need {
     std::int64_t tokens = 0;
     std::int64_t items = 0;
     MicroUsd cost;
-    friend bool operator==(const Need&, const Need&) = default;
+    friend auto operator<=>(const Need&, const Need&) = default;
 };
 
 struct Demand {

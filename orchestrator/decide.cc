@@ -340,7 +340,8 @@ std::optional<Decision> decide_grant(const Execution& before, const GrantTerms& 
     Draft draft(before, circumstances);
     Execution& row = draft.row();
     if (!draft.move(Status::dispatching)) return std::nullopt;
-    if (!row.attempt) {
+    const bool fresh = !row.attempt;
+    if (fresh) {
         row.attempt = domain::LiveAttempt{};
         row.attempt->id = terms.fresh_attempt;
         row.attempt->number = ++row.attempts;
@@ -373,8 +374,12 @@ std::optional<Decision> decide_grant(const Execution& before, const GrantTerms& 
     if (row.ready_at) json.field("waited_ms", (draft.now() - *row.ready_at).count() / 1000);
     draft.tell(event::dispatched, std::move(json));
     if (attempt.reserved)
-        draft.decision().reservation = resource_manager::Movement{resource_manager::MovementKind::reserve, row.id,
-                                                                  attempt.id, attempt.fence, terms.demand};
+        draft.decision().reservation = resource_manager::Movement{.kind = resource_manager::MovementKind::reserve,
+                                                                  .execution = row.id,
+                                                                  .attempt = attempt.id,
+                                                                  .ordinal = attempt.fence,
+                                                                  .demand = terms.demand,
+                                                                  .first = fresh};
     if (!terms.demand.needs.empty())
         draft.decision().permits.push_back({row.id, row.lane, attempt.id, attempt.fence,
                                             attempt.deliveries + (terms.own ? 0 : 1), terms.demand.needs,

@@ -42,8 +42,26 @@ Balance BudgetState::counted(TimePoint now) const {
     return sum;
 }
 
+namespace {
+bool fits(const Budget& budget, MicroUsd counted, MicroUsd amount) {
+    return !budget.hard || counted + amount <= budget.limit;
+}
+}
+
 bool BudgetState::allows(MicroUsd amount, TimePoint now) const {
-    return !budget.hard || counted(now).counted() + amount <= budget.limit;
+    return !budget.hard || fits(budget, counted(now).counted(), amount);
+}
+
+BudgetRoom::BudgetRoom(const BudgetState& state, TimePoint now)
+    : state_(&state), window_(window_at(state.budget.window, now)), counted_(state.counted(now).counted()) {}
+
+bool BudgetRoom::allows(MicroUsd amount) const { return fits(state_->budget, counted_, amount); }
+
+std::vector<BudgetRoom> rooms_of(const std::vector<BudgetState>& budgets, TimePoint now) {
+    std::vector<BudgetRoom> rooms;
+    rooms.reserve(budgets.size());
+    for (const auto& each : budgets) rooms.emplace_back(each, now);
+    return rooms;
 }
 
 bool BudgetState::ample(TimePoint now) const {

@@ -59,6 +59,24 @@ struct BudgetState {
     const BudgetStep* on(BudgetAction action) const;
 };
 
+/// What a budget has left at one moment, for one demand after the other.
+class BudgetRoom {
+  public:
+    /// Borrows the state.
+    BudgetRoom(const BudgetState& state, domain::TimePoint now);
+    const Budget& budget() const { return state_->budget; }
+    /// In which money is booked at that moment.
+    const BudgetWindow& window() const { return window_; }
+    bool allows(domain::MicroUsd amount) const;
+    void take(domain::MicroUsd amount) { counted_ = counted_ + amount; }
+
+  private:
+    const BudgetState* state_;
+    BudgetWindow window_;
+    domain::MicroUsd counted_;
+};
+std::vector<BudgetRoom> rooms_of(const std::vector<BudgetState>& budgets, domain::TimePoint now);
+
 /// The most that is below this part of a limit.
 domain::MicroUsd most_below(domain::MicroUsd limit, int percent);
 

@@ -29,6 +29,7 @@ struct Place {
 
 std::vector<Place> places(const AttemptAccount& account, const std::vector<Part>& parts) {
     std::vector<Place> places;
+    places.reserve(account.holdings().size() + parts.size());
     // The last holding of a budget is the one that its money went to last.
     for (const auto& holding : account.holdings()) {
         const auto same = [&](const Place& place) { return place.budget == holding.budget; };
@@ -119,9 +120,26 @@ void AttemptAccount::book(MovementKind kind, int ordinal, const LedgerEntry& ent
 
 std::vector<Part> parts(const std::vector<BudgetState>& budgets, const domain::Demand& demand, domain::TimePoint at) {
     std::vector<Part> parts;
+    parts.reserve(budgets.size());
     for (const auto& each : budgets)
         if (const auto share = each.budget.scope.share(demand))
             parts.push_back({each.budget.id, window_at(each.budget.window, at), *share});
+    return parts;
+}
+
+std::optional<std::vector<Part>> take(std::vector<BudgetRoom>& rooms, const domain::Demand& demand) {
+    std::vector<Part> parts;
+    std::vector<BudgetRoom*> of;
+    parts.reserve(rooms.size());
+    of.reserve(rooms.size());
+    for (auto& room : rooms) {
+        const auto share = room.budget().scope.share(demand);
+        if (!share) continue;
+        if (!room.allows(*share)) return std::nullopt;
+        parts.push_back({room.budget().id, room.window(), *share});
+        of.push_back(&room);
+    }
+    for (std::size_t i = 0; i < of.size(); ++i) of[i]->take(parts[i].amount);
     return parts;
 }
 
@@ -137,13 +155,16 @@ std::vector<LedgerEntry> entries_of(const Movement& movement, const AttemptAccou
     if (account.has(movement.kind, movement.ordinal)) return entries;
     if (movement.kind == MovementKind::settle && corrected(account.holdings())) return entries;
     if (movement.kind == MovementKind::reserve) {
+        entries.reserve(parts.size());
         for (const auto& part : parts) {
             const Place place{part.budget, part.window, {}, part.amount};
             entries.push_back(entry(place, *change(movement.kind, place)));
         }
         return entries;
     }
-    for (const auto& place : places(account, parts))
+    const auto all = places(account, parts);
+    entries.reserve(all.size());
+    for (const auto& place : all)
         if (const auto moved = change(movement.kind, place, movement.estimated))
             entries.push_back(entry(place, *moved));
     return entries;

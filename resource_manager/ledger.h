@@ -46,6 +46,8 @@ struct Movement {
     /// Of settle: nobody says what it has cost. What is held, if anything, is taken for it, and a later report corrects
     /// it; a retry would spend the money twice (protocol R18).
     bool estimated = false;
+    /// Of reserve: its attempt is made with it, so there is nothing that was booked for it before.
+    bool first = false;
 };
 
 /// One budget's part of a movement. What leaves one account enters another: the four sum to zero.
@@ -87,6 +89,10 @@ struct Part {
 };
 /// What of a demand falls on which budget, in the window of `at`. What is free is there too: its window is pinned.
 std::vector<Part> parts(const std::vector<BudgetState>& budgets, const domain::Demand& demand, domain::TimePoint at);
+
+/// The same in the window of the rooms, of all of which it is taken; nullopt: of one it does not fit, and of none it
+/// is.
+std::optional<std::vector<Part>> take(std::vector<BudgetRoom>& rooms, const domain::Demand& demand);
 
 /// Books in memory what the demand asks of each.
 void reserve(std::vector<BudgetState>& budgets, const domain::Demand& demand, domain::TimePoint at);

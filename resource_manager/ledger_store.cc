@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <stdexcept>
 #include <unordered_map>
+#include <utility>
 
 #include "platform/read_rows.h"
 #include "resource_manager/budget_store.h"
@@ -29,18 +31,21 @@ using Accounts = std::unordered_map<AttemptId, AttemptAccount>;
 struct Posting {
     const Movement* movement;
     LedgerEntry entry;
+    /// Once it is known to be open.
+    std::int64_t account = 0;
 };
 
 /// Which budgets a call is about.
 struct Concerns {
-    std::set<AttemptId> attempts;
+    /// What was booked for them has to be known.
+    std::vector<AttemptId> attempts;
     std::set<std::string> organizations;
     std::set<std::string> types;
     std::set<std::string> providers;
     std::set<domain::BatchId> batches;
 
     void add(const Movement& movement) {
-        attempts.insert(movement.attempt);
+        if (!movement.first) attempts.push_back(movement.attempt);
         organizations.insert(movement.demand.lane.organization_id);
         types.insert(movement.demand.lane.workflow_type);
         for (const auto& need : movement.demand.needs) providers.insert(need.provider);
@@ -63,20 +68,29 @@ class OpenAccounts {
     void read(const Rows& rows, int skipping = 0) {
         for (std::size_t i = 0; i < rows.size(); ++i) {
             RowReader row(rows, i);
-            Place place;
-            place.budget = row.id<domain::BudgetId>();
-            place.start = row.time();
-            place.end = row.time();
+            const auto place = place_in(row);
             for (int each = 0; each < skipping; ++each) row.skip();
             const auto account = row.integer();
             places_.emplace(account, place);
             accounts_.emplace(place, account);
         }
     }
+    /// Those of ledger_accounts.sql. One that was made by hand may have no balance yet: nothing is booked in it before
+    /// it has.
+    void read_asked(const Rows& rows) {
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            RowReader row(rows, i);
+            const auto place = place_in(row);
+            const auto account = row.integer();
+            places_.emplace(account, place);
+            if (row.flag()) accounts_.emplace(place, account);
+        }
+    }
     std::optional<std::int64_t> of(const LedgerEntry& entry) const {
         const auto at = accounts_.find({entry.budget, entry.window.start, entry.window.end});
         return at == accounts_.end() ? std::nullopt : std::optional(at->second);
     }
+    bool has(std::int64_t account) const { return places_.contains(account); }
     LedgerEntry entry(std::int64_t account) const {
         const auto at = places_.find(account);
         if (at == places_.end()) throw std::runtime_error("ledger account " + std::to_string(account) + " is missing");
@@ -85,10 +99,15 @@ class OpenAccounts {
         entry.window = {at->second.start, at->second.end};
         return entry;
     }
-    void open(Tx& tx, const std::vector<Posting>& postings) {
+    /// Of each posting the account, which it opens where there is none. Their budgets are locked: nobody else opens one
+    /// of these meanwhile.
+    void open(Tx& tx, std::vector<Posting>& postings) {
         std::set<Place> missing;
-        for (const auto& each : postings)
-            if (!of(each.entry)) missing.insert({each.entry.budget, each.entry.window.start, each.entry.window.end});
+        for (auto& each : postings) {
+            const auto account = of(each.entry);
+            if (!account) missing.insert({each.entry.budget, each.entry.window.start, each.entry.window.end});
+            each.account = account.value_or(0);
+        }
         if (missing.empty()) return;
         std::array<SqlArray, 3> a;
         for (const auto& each : missing) {
@@ -97,6 +116,7 @@ class OpenAccounts {
             a[2].add(each.end);
         }
         read(tx.exec(sql::open_accounts, Params().add(std::move(a))));
+        for (auto& each : postings) each.account = of(each.entry).value();
     }
 
   private:
@@ -106,29 +126,51 @@ class OpenAccounts {
         TimePoint end;
         friend auto operator<=>(const Place&, const Place&) = default;
     };
+    static Place place_in(RowReader& row) {
+        Place place;
+        place.budget = row.id<domain::BudgetId>();
+        place.start = row.time();
+        place.end = row.time();
+        return place;
+    }
     std::map<Place, std::int64_t> accounts_;
     std::unordered_map<std::int64_t, Place> places_;
 };
 
-/// All that was booked for attempts.
-Accounts read_movements(const Rows& rows, const OpenAccounts& open) {
+/// A movement as it stands in the table; the lists go by `accounts`, or are empty where all are zero.
+struct Booked {
+    AttemptId attempt;
+    std::optional<MovementKind> kind;
+    int ordinal = 0;
+    std::vector<std::int64_t> accounts;
+    std::vector<std::int64_t> reserved;
+    std::vector<std::int64_t> suspense;
+    std::vector<std::int64_t> settled;
+};
+
+Booked read_booked(RowReader& row) {
+    Booked booked;
+    booked.attempt = row.id<AttemptId>();
+    booked.kind = parse_movement_kind(row.view());
+    booked.ordinal = row.small();
+    booked.accounts = row.integers();
+    booked.reserved = row.integers();
+    booked.suspense = row.integers();
+    booked.settled = row.integers();
+    return booked;
+}
+
+Accounts accounts_of(const std::vector<Booked>& movements, const OpenAccounts& open) {
     Accounts accounts;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        RowReader row(rows, i);
-        auto& account = accounts[row.id<AttemptId>()];
-        const auto kind = parse_movement_kind(row.view());
-        const int ordinal = row.small();
-        const auto booked = row.integers();
-        const auto reserved = row.integers();
-        const auto suspense = row.integers();
-        const auto settled = row.integers();
-        const auto at = [](const std::vector<std::int64_t>& amounts, std::size_t place) {
-            return domain::MicroUsd{amounts.empty() ? 0 : amounts.at(place)};
-        };
-        for (std::size_t n = 0; kind && n < booked.size(); ++n) {
-            auto entry = open.entry(booked[n]);
-            entry.change = {at(settled, n), at(reserved, n), at(suspense, n)};
-            account.book(*kind, ordinal, entry);
+    const auto at = [](const std::vector<std::int64_t>& amounts, std::size_t place) {
+        return domain::MicroUsd{amounts.empty() ? 0 : amounts.at(place)};
+    };
+    for (const auto& each : movements) {
+        auto& account = accounts[each.attempt];
+        for (std::size_t n = 0; each.kind && n < each.accounts.size(); ++n) {
+            auto entry = open.entry(each.accounts[n]);
+            entry.change = {at(each.settled, n), at(each.reserved, n), at(each.suspense, n)};
+            account.book(*each.kind, each.ordinal, entry);
         }
     }
     return accounts;
@@ -142,16 +184,56 @@ struct Known {
     OpenAccounts open;
 };
 
+/// The accounts that this thread has booked in lately: what to ask for together with what names them. Only a hint: what
+/// is used comes from the tables.
+class RecentAccounts {
+  public:
+    void used(const std::set<std::int64_t>& accounts) {
+        if (++times_ % kTimes == 0) older_ = std::exchange(newer_, {});
+        if (newer_.size() < kMost) newer_.insert(accounts.begin(), accounts.end());
+    }
+    std::set<std::int64_t> all() const {
+        auto all = newer_;
+        all.insert(older_.begin(), older_.end());
+        return all;
+    }
+
+  private:
+    /// After so many times the others have gone.
+    static constexpr int kTimes = 16;
+    static constexpr std::size_t kMost = 256;
+    std::set<std::int64_t> newer_;
+    std::set<std::int64_t> older_;
+    int times_ = 0;
+};
+thread_local RecentAccounts recent_accounts;
+
+std::function<Rows()> ask_accounts(Tx& tx, const std::set<std::int64_t>& ids) {
+    SqlArray asked;
+    for (const auto id : ids) asked.add_bigint(id);
+    return tx.ask(sql::ledger_accounts, Params().add(std::move(asked)));
+}
+
 /// Budgets by `which` statement; `counting_at`: what is booked, too.
 Known look(Tx& tx, const platform::Statement& which, const Concerns& concerns, std::optional<TimePoint> counting_at) {
+    Known known;
     const auto asked = tx.ask(which, concerns.params());
     std::function<Rows()> balances;
     if (counting_at) balances = tx.ask(sql::counted_balances, concerns.params().add(*counting_at));
-    const auto open = tx.ask(sql::accounts_of_attempts, Params().add(SqlArray::of(concerns.attempts)));
-    const auto movements = tx.exec(sql::movements_of_attempts, Params().add(SqlArray::of(concerns.attempts)));
-    Known known;
-    known.open.read(open());
-    known.accounts = read_movements(movements, known.open);
+    if (!concerns.attempts.empty()) {
+        const auto recent = ask_accounts(tx, recent_accounts.all());
+        const auto rows = tx.exec(sql::movements_of_attempts, Params().add(SqlArray::of(concerns.attempts)));
+        const auto movements = platform::read_rows(rows, read_booked);
+        known.open.read_asked(recent());
+        std::set<std::int64_t> used;
+        std::set<std::int64_t> missing;
+        for (const auto& each : movements) used.insert(each.accounts.begin(), each.accounts.end());
+        std::copy_if(used.begin(), used.end(), std::inserter(missing, missing.end()),
+                     [&](std::int64_t account) { return !known.open.has(account); });
+        if (!missing.empty()) known.open.read_asked(ask_accounts(tx, missing)());
+        recent_accounts.used(used);
+        known.accounts = accounts_of(movements, known.open);
+    }
     known.budgets = platform::read_rows(asked(), read_budget);
     if (balances) {
         read_balances(balances(), known.budgets);
@@ -184,38 +266,78 @@ struct Moved {
     }
 };
 
+/// What many movements of a batch have in common: kind, accounts and amounts.
+class Shapes {
+  public:
+    /// Its number, counted from 1. The postings of one movement.
+    std::int64_t add(const Movement& movement, std::vector<Posting>::const_iterator first,
+                     std::vector<Posting>::const_iterator last) {
+        const auto list = [&](auto value) {
+            std::vector<std::int64_t> values;
+            values.reserve(static_cast<std::size_t>(last - first));
+            for (auto each = first; each != last; ++each) values.push_back(value(*each));
+            return place(std::move(values));
+        };
+        const Shape shape{movement.kind,
+                          movement.estimated,
+                          last - first,
+                          {list([](const Posting& each) { return each.account; }),
+                           list([](const Posting& each) { return each.entry.change.reserved.value; }),
+                           list([](const Posting& each) { return each.entry.change.suspense.value; }),
+                           list([](const Posting& each) { return each.entry.change.settled.value; })}};
+        const auto [at, added] = shapes_.try_emplace(shape, static_cast<std::int64_t>(shapes_.size()) + 1);
+        if (!added) return at->second;
+        columns_[0].add(name(shape.kind));
+        columns_[1].add(shape.estimated);
+        columns_[2].add(shape.count);
+        for (std::size_t i = 0; i < shape.places.size(); ++i) columns_[3 + i].add(shape.places[i]);
+        return at->second;
+    }
+    /// $5 to $12 of post_movements.sql.
+    void add_to(Params& params) && { params.add(std::move(columns_)).add(std::move(lists_)); }
+
+  private:
+    /// Where its lists begin, counted from 1; nullopt: all are zero, and there is none.
+    using Places = std::array<std::optional<std::int64_t>, 4>;
+    struct Shape {
+        MovementKind kind;
+        bool estimated;
+        std::int64_t count;
+        Places places;
+        friend auto operator<=>(const Shape&, const Shape&) = default;
+    };
+    std::optional<std::int64_t> place(std::vector<std::int64_t> list) {
+        if (std::all_of(list.begin(), list.end(), [](std::int64_t each) { return each == 0; })) return std::nullopt;
+        const auto [at, added] = places_.try_emplace(std::move(list), static_cast<std::int64_t>(lists_.size()) + 1);
+        if (added)
+            for (const auto each : at->first) lists_.add_bigint(each);
+        return at->second;
+    }
+
+    std::map<Shape, std::int64_t> shapes_;
+    std::map<std::vector<std::int64_t>, std::int64_t> places_;
+    std::array<SqlArray, 7> columns_;
+    SqlArray lists_;
+};
+
 /// Those of a movement stand together, and none was booked before. Their budgets are locked.
-void post(Tx& tx, const std::vector<Posting>& postings, OpenAccounts& open) {
+void post(Tx& tx, std::vector<Posting> postings, OpenAccounts& open) {
     if (postings.empty()) return;
     open.open(tx, postings);
     std::map<std::int64_t, Moved> moved;
-    std::array<SqlArray, 10> a;
-    SqlArray lists;
-    // Where those just added begin, counted from 1; nullopt: all are zero, and there is no list.
-    const auto add_list = [&lists](const auto& begin, const auto& end, auto value) -> std::optional<std::int64_t> {
-        if (std::all_of(begin, end, [&](const Posting& each) { return value(each) == 0; })) return std::nullopt;
-        const auto at = static_cast<std::int64_t>(lists.size()) + 1;
-        for (auto each = begin; each != end; ++each) lists.add_bigint(value(*each));
-        return at;
-    };
+    std::array<SqlArray, 4> a;
+    Shapes shapes;
     for (auto first = postings.begin(); first != postings.end();) {
         const auto& movement = *first->movement;
         const auto last =
             std::find_if(first, postings.end(), [&](const Posting& each) { return each.movement != &movement; });
-        for (auto each = first; each != last; ++each) moved[open.of(each->entry).value()].add(each->entry.change);
+        for (auto each = first; each != last; ++each) moved[each->account].add(each->entry.change);
         a[0].add(movement.execution);
         a[1].add(movement.attempt);
-        a[2].add(name(movement.kind));
-        a[3].add(movement.ordinal);
-        a[4].add(static_cast<std::int64_t>(last - first));
-        a[5].add(add_list(first, last, [&](const Posting& each) { return open.of(each.entry).value(); }));
-        a[6].add(add_list(first, last, [](const Posting& each) { return each.entry.change.reserved.value; }));
-        a[7].add(add_list(first, last, [](const Posting& each) { return each.entry.change.suspense.value; }));
-        a[8].add(add_list(first, last, [](const Posting& each) { return each.entry.change.settled.value; }));
-        a[9].add(movement.estimated);
+        a[2].add(movement.ordinal);
+        a[3].add_bigint(shapes.add(movement, first, last));
         first = last;
     }
-    tx.send(sql::post_movements, Params().add(std::move(a)).add(std::move(lists)));
     std::array<SqlArray, 4> b;
     for (const auto& [account, change] : moved) {
         b[0].add(account);
@@ -223,12 +345,10 @@ void post(Tx& tx, const std::vector<Posting>& postings, OpenAccounts& open) {
         b[2].add_number(text(change.suspense));
         b[3].add_number(text(change.settled));
     }
-    tx.send(sql::move_balances, Params().add(std::move(b)));
-}
-
-/// The state of a part's budget; it was made of the same list.
-BudgetState& state_of(std::vector<BudgetState>& budgets, const domain::BudgetId& id) {
-    return *std::find_if(budgets.begin(), budgets.end(), [&](const auto& each) { return each.budget.id == id; });
+    Params params;
+    params.add(std::move(a));
+    std::move(shapes).add_to(params);
+    tx.send(sql::post_movements, params.add(std::move(b)));
 }
 
 }
@@ -239,26 +359,23 @@ std::vector<std::size_t> LedgerStore::reserve(Tx& tx, const std::vector<Movement
     Concerns concerns;
     for (const auto& each : reservations) concerns.add(each);
     auto locked = look(tx, sql::lock_concerned_budgets, concerns, now);
+    auto rooms = rooms_of(locked.budgets, now);
     std::vector<Posting> postings;
+    postings.reserve(reservations.size() * rooms.size());
+    const AttemptAccount nothing;
     for (std::size_t i = 0; i < reservations.size(); ++i) {
         const auto& movement = reservations[i];
-        auto& account = locked.accounts[movement.attempt];
+        const auto known = locked.accounts.find(movement.attempt);
+        const auto& account = known == locked.accounts.end() ? nothing : known->second;
         if (account.has(MovementKind::reserve, movement.ordinal)) continue;
-        const auto asked = parts(locked.budgets, movement.demand, now);
-        const bool fits = std::all_of(asked.begin(), asked.end(), [&](const Part& part) {
-            return state_of(locked.budgets, part.budget).allows(part.amount, now);
-        });
-        if (!fits) {
+        const auto parts = take(rooms, movement.demand);
+        if (!parts) {
             dropped.push_back(i);
             continue;
         }
-        for (auto& entry : entries_of(movement, account, asked)) {
-            state_of(locked.budgets, entry.budget).book(entry.window, entry.change);
-            account.book(movement.kind, movement.ordinal, entry);
-            postings.push_back({&movement, std::move(entry)});
-        }
+        for (auto& entry : entries_of(movement, account, *parts)) postings.push_back({&movement, std::move(entry)});
     }
-    post(tx, postings, locked.open);
+    post(tx, std::move(postings), locked.open);
     return dropped;
 }
 
@@ -280,7 +397,7 @@ void LedgerStore::record(Tx& tx, const std::vector<Recorded>& movements) const {
         }
     }
     if (!budgets.empty()) tx.send(sql::lock_budgets, Params().add(SqlArray::of(budgets)));
-    post(tx, postings, known.open);
+    post(tx, std::move(postings), known.open);
 }
 
 bool LedgerStore::any_reported(Tx& tx) const {

@@ -1,5 +1,5 @@
 #pragma once
-// The ledger in the database. Borrows a transaction. Stateless; any thread.
+// The ledger in the database. Borrows a transaction. Any thread; each keeps a hint of which accounts it will read.
 //
 // Whoever calls it has locked the executions concerned (protocol R8); it locks the budgets after them, in one order.
 // What it reads comes from rows under these locks, never from memory (R17). A transaction calls it once: a second call

@@ -1,5 +1,8 @@
 #include "resource_manager/provider_store.h"
 
+#include <map>
+#include <tuple>
+
 #include "resource_manager/provider_json.h"
 #include "resource_manager_sql.h"
 
@@ -47,25 +50,35 @@ std::vector<DefinitionVersion> ProviderStore::versions(Tx& tx, const std::string
 
 void ProviderStore::charge(Tx& tx, const std::vector<PermitRecord>& permits) const {
     if (permits.empty()) return;
-    std::array<SqlArray, 12> a;
+    std::array<SqlArray, 6> a;
+    // What many have in common stands there once.
+    std::array<SqlArray, 7> shapes;
+    using Shape = std::tuple<domain::Lane, domain::TimePoint, std::vector<domain::Need>>;
+    std::map<Shape, std::int64_t> known;
     for (const auto& each : permits) {
+        const auto [at, added] = known.try_emplace(Shape{each.lane, each.lease_until, each.needs},
+                                                   static_cast<std::int64_t>(known.size()) + 1);
         a[0].add(each.attempt);
         a[1].add(each.fence);
         a[2].add(each.execution);
-        a[3].add(each.lane.organization_id);
-        a[4].add(each.lane.workflow_type);
-        a[5].add(each.delivery);
-        a[6].add(each.lease_until);
-        a[7].add(static_cast<std::int64_t>(a[9].size()) + 1);
-        a[8].add(static_cast<std::int64_t>(each.needs.size()));
-        for (const auto& need : each.needs) a[9].add(need.provider);
-        for (const auto& need : each.needs) a[10].add_bigint(need.calls);
-        for (const auto& need : each.needs) a[10].add_bigint(need.tokens);
-        for (const auto& need : each.needs) a[10].add_bigint(need.items);
-        for (const auto& need : each.needs) a[10].add_bigint(need.cost.value);
-        a[11].add_or_null(each.limit_keys);
+        a[3].add(each.delivery);
+        a[4].add_bigint(at->second);
+        a[5].add_or_null(each.limit_keys);
+        if (!added) continue;
+        auto& providers = shapes[5];
+        auto& amounts = shapes[6];
+        shapes[0].add(each.lane.organization_id);
+        shapes[1].add(each.lane.workflow_type);
+        shapes[2].add(each.lease_until);
+        shapes[3].add(static_cast<std::int64_t>(providers.size()) + 1);
+        shapes[4].add(static_cast<std::int64_t>(each.needs.size()));
+        for (const auto& need : each.needs) providers.add(need.provider);
+        for (const auto& need : each.needs) amounts.add_bigint(need.calls);
+        for (const auto& need : each.needs) amounts.add_bigint(need.tokens);
+        for (const auto& need : each.needs) amounts.add_bigint(need.items);
+        for (const auto& need : each.needs) amounts.add_bigint(need.cost.value);
     }
-    tx.send(sql::charge_permits, Params().add(std::move(a)));
+    tx.send(sql::charge_permits, Params().add(std::move(a)).add(std::move(shapes)));
 }
 
 void ProviderStore::give_back(Tx& tx, const std::vector<Unsent>& unsent) const {

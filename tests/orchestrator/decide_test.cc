@@ -58,14 +58,17 @@ class Story {
     std::optional<ChildWanted> child;
     std::optional<EndpointNews> news;
     int attempts_made = 0;
+    std::optional<resource_manager::Movement> reservation;
 
-    bool grant() {
+    bool grant(bool budgeted = false) {
         GrantTerms terms;
+        terms.budgeted = budgeted;
         terms.fresh_attempt.value[0] = 0xA0;
         terms.fresh_attempt.value[15] = static_cast<std::uint8_t>(++attempts_made);
         terms.node.value[15] = 7;
         auto decision = decide_grant(row, terms, circumstances());
         if (!decision) return false;
+        reservation = decision->reservation;
         take(*decision);
         return true;
     }
@@ -348,7 +351,8 @@ TEST(Decide, EveryDeliveryThatFailsCounts) {
     Story story;
     story.row.max_retries = 2;
     const auto first_attempt = [&] { return story.row.attempt->id; };
-    story.grant();
+    story.grant(true);
+    EXPECT_TRUE(story.reservation.value().first) << "nothing was booked for an attempt that did not exist";
     const auto id = first_attempt();
     for (int i = 1; i <= 2; ++i) {
         story.report(webhooks::Transient{"status 500", std::nullopt});
@@ -358,8 +362,9 @@ TEST(Decide, EveryDeliveryThatFailsCounts) {
         EXPECT_FALSE(story.row.holds_slot());
         story.now = *story.row.due_at;
         story.happen(BecameDue{});
-        ASSERT_TRUE(story.grant());
+        ASSERT_TRUE(story.grant(true));
         EXPECT_EQ(first_attempt(), id) << "a redelivery keeps its webhook-id";
+        EXPECT_FALSE(story.reservation.value().first);
         EXPECT_EQ(story.row.attempt->deliveries, i + 1);
     }
     story.report(webhooks::Transient{"status 500", std::nullopt});

@@ -197,6 +197,98 @@ TEST_F(LedgerTest, AMovementTwiceIsBookedOnce) {
     EXPECT_THAT(mismatches(), IsEmpty());
 }
 
+TEST_F(LedgerTest, WhatIsAlikeIsBookedForEach) {
+    const auto daily = put(budget("daily", 100));
+    auto of_type = budget("narrow", 100);
+    of_type.scope.workflow_type = "content_pipeline";
+    put(of_type);
+    std::vector<Movement> reservations;
+    std::vector<LedgerStore::Recorded> ends;
+    for (const std::int64_t dollars : {2, 2, 3, 2, 0}) {
+        reservations.push_back(movement(MovementKind::reserve, attempt(), dollars * kUsd, 1));
+        reservations.back().first = true;
+    }
+    database_.transact([&](Tx& tx) { EXPECT_THAT(LedgerStore().reserve(tx, reservations, kNow), IsEmpty()); });
+    const auto ended = [&](std::size_t which, MovementKind kind, std::int64_t dollars, bool estimated = false) {
+        auto made =
+            movement(kind, reservations.at(which).attempt, dollars * kUsd, kind == MovementKind::settle ? 0 : 1);
+        made.estimated = estimated;
+        ends.push_back({made, kNow});
+    };
+    ended(0, MovementKind::settle, 1);
+    ended(1, MovementKind::settle, 1);
+    ended(2, MovementKind::suspend, 0);
+    ended(3, MovementKind::settle, 0, true);
+    ended(4, MovementKind::settle, 4);
+    ended(2, MovementKind::settle, 5);
+    database_.transact([&](Tx& tx) { LedgerStore().record(tx, ends); });
+    std::vector<std::string> rows;
+    for (const auto& each : reservations)
+        rows.push_back(database_.value(
+            "select string_agg(movement || ' ' || ordinal || ' ' || reserved / 1000000 || ' ' || suspense / 1000000 || "
+            "' ' "
+            "|| settled / 1000000 || case when estimated then ' estimated' else '' end, ', ' order by entry_id) "
+            "from ledger_entries where budget_id = '" +
+            daily.id.text() + "' and attempt_id = '" + each.attempt.text() + "'"));
+    EXPECT_THAT(rows, ElementsAre("reserve 1 2 0 0, settle 0 -2 0 1", "reserve 1 2 0 0, settle 0 -2 0 1",
+                                  "reserve 1 3 0 0, suspend 1 -3 3 0, settle 0 0 -3 5",
+                                  "reserve 1 2 0 0, settle 0 -2 0 2 estimated", "reserve 1 0 0 0, settle 0 0 0 4"));
+    EXPECT_EQ(balance(daily), (Balance{{13 * kUsd}, {}, {}}));
+    EXPECT_EQ(database_.value("select count(*) from ledger_movements where cardinality(accounts) <> 2"), "0");
+    EXPECT_THAT(mismatches(), IsEmpty());
+}
+
+// A thread asks for the accounts it has booked in lately: here is one that has booked in none, then in some of them,
+// and then in others.
+TEST_F(LedgerTest, AccountsOfAllAgesAreFound) {
+    std::vector<Budget> many;
+    for (int i = 0; i < 70; ++i) many.push_back(put(budget("b" + std::to_string(i), 100)));
+    const auto id = attempt();
+    const auto later = attempt();
+    EXPECT_TRUE(reserve(id, 3 * kUsd));
+    EXPECT_TRUE(reserve(later, 4 * kUsd, kNow + hours{24}));
+    std::thread([&] {
+        record(movement(MovementKind::suspend, id, 0, 1));
+        record(movement(MovementKind::settle, id, 2 * kUsd));
+        record(movement(MovementKind::settle, later, 5 * kUsd));
+    }).join();
+    EXPECT_EQ(balance(many.front()), (Balance{{2 * kUsd}, {}, {}}));
+    EXPECT_EQ(balance(many.back(), kNow + hours{24}), (Balance{{5 * kUsd}, {}, {}}));
+    EXPECT_EQ(database_.value("select count(*) from ledger_accounts"), "140");
+    EXPECT_THAT(mismatches(), IsEmpty());
+}
+
+// An entry by hand opens its account, and no balance: nobody else's money may be lost in it.
+TEST_F(LedgerTest, AnAccountThatWasOpenedByHandGetsItsBalance) {
+    const auto daily = put(budget("daily", 100));
+    const auto by_hand = attempt();
+    const auto window = window_at(daily.window, kNow);
+    database_.run(
+        "insert into ledger_entries (attempt_id, movement, ordinal, budget_id, execution_id, window_start, window_end, "
+        "available, reserved, suspense, settled) values ('" +
+        by_hand.text() + "', 'correct', 9, '" + daily.id.text() + "', '" + by_hand.text() + "', '" +
+        domain::rfc3339(window.start) + "', '" + domain::rfc3339(window.end) + "', -1, 0, 0, 1)");
+    for (int i = 1; i < 3; ++i) record(movement(MovementKind::correct, by_hand, 3 * kUsd, i));
+    record(movement(MovementKind::settle, attempt(), 4 * kUsd));
+    EXPECT_EQ(balance(daily).settled, (MicroUsd{7 * kUsd - 1})) << "all but what was written by hand";
+    EXPECT_EQ(mismatches().size(), 1U);
+}
+
+// A delivery that is repeated beside a first one, of the same turn.
+TEST_F(LedgerTest, WhatWasReservedBeforeIsLookedForWhereThereMayBeSomething) {
+    const auto daily = put(budget("daily", 100));
+    const auto again = attempt();
+    EXPECT_TRUE(reserve(again, 10 * kUsd));
+    auto first = movement(MovementKind::reserve, attempt(), 20 * kUsd, 1);
+    first.first = true;
+    database_.transact([&](Tx& tx) {
+        EXPECT_THAT(LedgerStore().reserve(tx, {movement(MovementKind::reserve, again, 10 * kUsd, 1), first}, kNow),
+                    IsEmpty());
+    });
+    EXPECT_EQ(balance(daily).reserved, (MicroUsd{30 * kUsd})) << "one of them had been booked before";
+    EXPECT_THAT(mismatches(), IsEmpty());
+}
+
 TEST_F(LedgerTest, LateMoneyLandsInTheWindowThatItWasReservedIn) {
     const auto daily = put(budget("daily", 100));
     const auto tomorrow = kNow + hours{24};

@@ -28,7 +28,7 @@ Tables& tables(Tx& tx) { return Transaction::of(tx).tables(); }
 void lock(Tx& tx) {
     auto& transaction = Transaction::of(tx);
     if (tables(tx).budgets_locked_until > transaction.real_now())
-        throw StatementRefused("55P03", "lock_budgets: canceling statement due to lock timeout");
+        throw StatementRefused("lock_budgets: canceling statement due to lock timeout", "55P03");
     transaction.locks_budgets = true;
 }
 
@@ -69,22 +69,17 @@ std::vector<std::size_t> LedgerStore::reserve(Tx& tx, const std::vector<Movement
     std::vector<std::size_t> dropped;
     if (reservations.empty()) return dropped;
     lock(tx);
+    auto rooms = rooms_of(tables(tx).budgets, now);
     for (std::size_t i = 0; i < reservations.size(); ++i) {
         const auto& movement = reservations[i];
-        auto& t = tables(tx);
-        const auto account = t.accounts[movement.attempt];
+        const auto account = tables(tx).accounts[movement.attempt];
         if (account.has(MovementKind::reserve, movement.ordinal)) continue;
-        const auto asked = parts(t.budgets, movement.demand, now);
-        const bool fits = std::all_of(asked.begin(), asked.end(), [&](const Part& part) {
-            const auto state = std::find_if(t.budgets.begin(), t.budgets.end(),
-                                            [&](const auto& each) { return each.budget.id == part.budget; });
-            return state->allows(part.amount, now);
-        });
-        if (!fits) {
+        const auto parts = take(rooms, movement.demand);
+        if (!parts) {
             dropped.push_back(i);
             continue;
         }
-        for (const auto& entry : entries_of(movement, account, asked)) post(tx, movement, entry);
+        for (const auto& entry : entries_of(movement, account, *parts)) post(tx, movement, entry);
     }
     return dropped;
 }
