@@ -204,7 +204,7 @@ Task<HttpResponse> Api::preview_provider(Call call) {
         std::vector<resource_manager::WaitingLane> lanes;
     };
     auto asked_read =
-        node_.database().read([&after, catalogue = node_.catalogue(), unknown = hub_.unknown_cost()](Tx& tx) {
+        node_.database().read([after, catalogue = node_.catalogue(), unknown = hub_.unknown_cost()](Tx& tx) {
             Read read;
             const auto providers = ProviderStore().load(tx);
             for (const auto& provider : providers)

@@ -302,22 +302,26 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
     }
     if (!planned.grants.empty()) move(HubState::dispatching, now, "granting " + std::to_string(planned.grants.size()));
 
-    std::vector<Pick> picks;
+    std::vector<Pick> chosen;
     auto load = loads();
     for (const auto& each : planned.grants) {
         auto& least = *std::min_element(load.begin(), load.end(),
                                         [](const auto& a, const auto& b) { return a.second < b.second; });
         ++least.second;
-        picks.push_back({each.execution, terms(each, least.first, now), std::nullopt});
+        chosen.push_back({each.execution, terms(each, least.first, now), std::nullopt});
     }
-    for (auto& note : notes) picks.push_back({note.execution, std::nullopt, std::move(note.gate)});
+    for (auto& note : notes) chosen.push_back({note.execution, std::nullopt, std::move(note.gate)});
+    const auto shared = std::make_shared<const std::vector<Pick>>(std::move(chosen));
+    const auto& picks = *shared;
 
     const auto operation = node_.operations().begin();
-    platform::Flush<Pick, Picked> flush = [this, epoch = *lead_, catalogue = node_.catalogue()](
+    // Whether it runs again after it has thrown is the database's matter, so it remembers by itself.
+    const auto budgets = std::make_shared<Budgets>(ample_budgets(now) ? Budgets::last : Budgets::first);
+    platform::Flush<Pick, Picked> flush = [this, epoch = *lead_, catalogue = node_.catalogue(), budgets](
                                               Tx& tx, const std::vector<Pick>& some) {
-        return pick(tx, some, *catalogue, epoch);
+        return pick(tx, some, *catalogue, epoch, std::exchange(*budgets, Budgets::first));
     };
-    auto asked_written = platform::write_each<Pick, Picked>(node_.database(), std::move(flush), picks);
+    auto asked_written = platform::write_each<Pick, Picked>(node_.database(), std::move(flush), shared);
     const auto began = steady_clock::now();
     auto written = co_await std::move(asked_written);
     slowest_write_ = std::max(slowest_write_, std::chrono::duration_cast<Duration>(steady_clock::now() - began));
@@ -377,22 +381,27 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
 namespace {
 using Drafts = std::vector<std::optional<Decision>>;
 
-/// Which of them do not fit any more: somebody has spent the money since the plan was made (protocol R17).
-std::set<std::size_t> reserve_money(Tx& tx, const Drafts& drafts) {
-    std::vector<resource_manager::Movement> asked;
+/// What those that are granted are expected to cost.
+struct Reservations {
+    std::vector<resource_manager::Movement> movements;
+    /// Where their drafts are.
     std::vector<std::size_t> places;
-    for (std::size_t i = 0; i < drafts.size(); ++i) {
-        if (!drafts[i] || !drafts[i]->reservation) continue;
-        asked.push_back(*drafts[i]->reservation);
-        places.push_back(i);
+
+    void take_from(Drafts& drafts) {
+        for (std::size_t i = 0; i < drafts.size(); ++i) {
+            if (!drafts[i] || !drafts[i]->reservation) continue;
+            movements.push_back(*std::move(drafts[i]->reservation));
+            places.push_back(i);
+        }
     }
-    std::set<std::size_t> broke;
-    if (asked.empty()) return broke;
-    const auto now = drafts[places.front()]->after.attempt->granted_at;
-    const auto dropped = resource_manager::LedgerStore().reserve(tx, asked, now);
-    for (const auto place : dropped) broke.insert(places[place]);
-    return broke;
-}
+    /// Which of them do not fit any more: somebody has spent the money since the plan was made (protocol R17).
+    std::set<std::size_t> reserve(Tx& tx, TimePoint granted_at) const {
+        std::set<std::size_t> broke;
+        for (const auto place : resource_manager::LedgerStore().reserve(tx, movements, granted_at))
+            broke.insert(places[place]);
+        return broke;
+    }
+};
 
 /// Of those that are granted: a gate's note takes no slot.
 bool grants(const std::optional<Decision>& draft) { return draft && draft->after.holds_slot(); }
@@ -447,7 +456,7 @@ std::map<std::size_t, schedules::LockName> take_locks(Tx& tx, Drafts& drafts,
 
 /// On a database thread: confirms by id what memory has planned. What is not found is held by somebody, or gone.
 std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks, const subworkflows::Catalogue& catalogue,
-                                   std::int64_t epoch) const {
+                                   std::int64_t epoch, Budgets budgets) const {
     const auto fence = SchedulerStore().ask_fence(tx, epoch, node_.id());
     std::vector<ExecutionId> ids;
     for (const auto& each : picks) ids.push_back(each.execution);
@@ -475,7 +484,11 @@ std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks, const
     std::vector<Picked> picked(picks.size());
     for (auto& [place, times] : keep_pace(tx, drafts, catalogue)) picked[place].too_soon = times;
     for (auto& [place, lock] : take_locks(tx, drafts, catalogue)) picked[place].locked = lock;
-    const auto broke = reserve_money(tx, drafts);
+    Reservations reservations;
+    reservations.take_from(drafts);
+    const auto granted_at = rows.empty() ? TimePoint{} : rows.begin()->second.now;
+    std::set<std::size_t> broke;
+    if (budgets == Budgets::first) broke = reservations.reserve(tx, granted_at);
     std::vector<Decision> decisions;
     std::vector<LaneTimes> times;
     for (std::size_t i = 0; i < picks.size(); ++i) {
@@ -497,6 +510,8 @@ std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks, const
     }
     node_.applier().write(tx, decisions);
     LaneTimesStore().note(tx, times);
+    if (budgets == Budgets::last && !reservations.reserve(tx, granted_at).empty())
+        throw platform::TryAgain("a budget has less left than was planned with");
     return picked;
 }
 

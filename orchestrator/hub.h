@@ -174,8 +174,18 @@ class Hub {
     void see_gates(const Plan& plan, domain::TimePoint now);
     void record_lanes(domain::TimePoint now);
     platform::Task<void> record_lanes_now(std::vector<GateWrite> gates, ChangedEndpoints endpoints, std::int64_t epoch);
+    /// When a turn locks the budgets, for which everybody waits who books.
+    enum class Budgets {
+        /// Before it writes: what does not fit any more is left out (protocol R17).
+        first,
+        /// After all else, which what does not fit any more undoes; then they are locked first. So where they are ample
+        /// nobody waits for what a turn writes, and still no grant is committed that does not fit.
+        last,
+    };
     std::vector<Picked> pick(platform::Tx& tx, const std::vector<Pick>& picks, const subworkflows::Catalogue& catalogue,
-                             std::int64_t epoch) const;
+                             std::int64_t epoch, Budgets budgets) const;
+    /// There are budgets, and of each much is left.
+    bool ample_budgets(domain::TimePoint now) const;
     void record_weather(domain::TimePoint now);
     platform::Task<void> record_weather_now(resource_manager::WeatherRecords records, std::int64_t epoch);
     void settle_later(const domain::ExecutionId& parent, domain::TimePoint at);

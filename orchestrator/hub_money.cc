@@ -45,16 +45,19 @@ void tell_steps(Tx& tx, const std::vector<MovedSteps>& moved, const domain::Node
 }
 }
 
+bool Hub::ample_budgets(TimePoint now) const {
+    const auto& known = board_->budgets();
+    return !known.empty() &&
+           std::all_of(known.begin(), known.end(), [now](const auto& each) { return each.ample(now); });
+}
+
 /// What is booked is read anew each turn, as other nodes settle too; where all budgets are ample, less
 /// often. Grants are checked against the rows once more (R17).
 Task<void> Hub::refresh_budgets() {
-    const auto& known = board_->budgets();
-    if (!node_.applier().budgets() && known.empty()) co_return;
+    if (!node_.applier().budgets() && board_->budgets().empty()) co_return;
     const auto now = node_.clock().now();
     const auto asked_at = steady_clock::now();
-    const bool ample =
-        !known.empty() && std::all_of(known.begin(), known.end(), [now](const auto& each) { return each.ample(now); });
-    if (ample && asked_at - budgets_read_at_ < kAmpleFor) co_return;
+    if (ample_budgets(now) && asked_at - budgets_read_at_ < kAmpleFor) co_return;
     budgets_read_at_ = asked_at;
     auto asked_budgets = node_.database().read([now](Tx& tx) { return resource_manager::BudgetStore().load(tx, now); });
     auto budgets = co_await std::move(asked_budgets);

@@ -51,7 +51,8 @@ Task<void> Hub::run_commands(std::vector<Command> commands) {
         SchedulerStore().fence(tx, epoch, node_.id());
         return node_.applier().apply(tx, some);
     };
-    auto asked_written = platform::write_each<Command, Reply>(node_.database(), std::move(flush), std::move(commands));
+    auto asked_written = platform::write_each<Command, Reply>(
+        node_.database(), std::move(flush), std::make_shared<const std::vector<Command>>(std::move(commands)));
     const auto written = co_await std::move(asked_written);
     if (!board_) co_return;
     const auto now = node_.clock().now();

@@ -27,14 +27,13 @@ using Flush = std::function<std::vector<Reply>(Tx&, const std::vector<Item>&)>;
 /// what its transaction threw.
 template <class Item, class Reply>
 Task<std::vector<std::variant<Reply, std::exception_ptr>>> write_each(Database& database, Flush<Item, Reply> flush,
-                                                                      std::vector<Item> items) {
+                                                                      std::shared_ptr<const std::vector<Item>> items) {
     using Written = std::vector<std::variant<Reply, std::exception_ptr>>;
-    const auto shared = std::make_shared<const std::vector<Item>>(std::move(items));
     std::exception_ptr failure;
     bool data_fault = false;
     Written written;
     try {
-        auto asked_replies = database.transact([&flush, shared](Tx& tx) { return flush(tx, *shared); });
+        auto asked_replies = database.transact([&flush, items](Tx& tx) { return flush(tx, *items); });
         std::vector<Reply> replies = co_await std::move(asked_replies);
         for (auto& reply : replies) written.emplace_back(std::move(reply));
         co_return written;
@@ -44,11 +43,12 @@ Task<std::vector<std::variant<Reply, std::exception_ptr>>> write_each(Database& 
     } catch (...) {
         failure = std::current_exception();
     }
-    if (!data_fault || shared->size() == 1) co_return Written(shared->size(), failure);
-    const auto half = shared->begin() + static_cast<std::ptrdiff_t>(shared->size() / 2);
-    auto asked_first = write_each<Item, Reply>(database, flush, std::vector<Item>(shared->begin(), half));
+    if (!data_fault || items->size() == 1) co_return Written(items->size(), failure);
+    const auto half = items->begin() + static_cast<std::ptrdiff_t>(items->size() / 2);
+    const auto part = [](auto from, auto to) { return std::make_shared<const std::vector<Item>>(from, to); };
+    auto asked_first = write_each<Item, Reply>(database, flush, part(items->begin(), half));
     written = co_await std::move(asked_first);
-    auto asked_second = write_each<Item, Reply>(database, flush, std::vector<Item>(half, shared->end()));
+    auto asked_second = write_each<Item, Reply>(database, flush, part(half, items->end()));
     auto second = co_await std::move(asked_second);
     std::move(second.begin(), second.end(), std::back_inserter(written));
     co_return written;
@@ -146,7 +146,8 @@ class Committer {
     }
 
     Task<void> flush_all(Lane& lane, std::vector<Item> items, std::vector<Handler> handlers) {
-        auto asked = write_each<Item, Reply>(database_, flush_, std::move(items));
+        auto asked =
+            write_each<Item, Reply>(database_, flush_, std::make_shared<const std::vector<Item>>(std::move(items)));
         auto written = co_await std::move(asked);
         if (committed_) {
             std::vector<const Reply*> replies;

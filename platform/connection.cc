@@ -259,6 +259,8 @@ void Connection::transact(const std::function<void(Tx&)>& body) {
             return;
         } catch (const StatementRefused& e) {
             if (!e.transient() || again >= 3) throw;
+        } catch (const TryAgain&) {
+            if (again >= 3) throw;
         }
     }
 }

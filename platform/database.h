@@ -68,8 +68,8 @@ class Database {
     Database(const Database&) = delete;
     Database& operator=(const Database&) = delete;
 
-    /// Runs `body(Tx&)` in one transaction, commits, and resumes the caller with its result. A deadlock or
-    /// serialization failure runs it again (three times at most), so it must not consume what it captured.
+    /// Runs `body(Tx&)` in one transaction, commits, and resumes the caller with its result. A deadlock, a
+    /// serialization failure or TryAgain runs it again (three times at most), so it must not consume what it captured.
     /// Throws DatabaseUnavailable (nothing happened), DatabaseInDoubt (may have happened), StatementRefused, or what
     /// `body` threw (rolled back).
     template <class Body>

@@ -40,6 +40,11 @@ struct DatabaseInDoubt : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+/// Thrown by a transaction's body: what it has done is undone and it runs again, as after a deadlock.
+struct TryAgain : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 /// The statement was refused: a constraint, bad data, a time-out. `sqlstate` is PostgreSQL's code.
 struct StatementRefused : std::runtime_error {
     StatementRefused(const std::string& what, std::string state)

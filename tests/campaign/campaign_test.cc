@@ -27,7 +27,9 @@ using testing::TestDatabase;
 constexpr auto kTimeInCi = std::chrono::seconds{60};
 constexpr unsigned kMostTours = 6;
 /// What leads where nothing else does: an event, or a grant, of which nobody knows whether it was committed.
-const std::string kInDoubt = "sql.commit.append_events=done_then_error%8;sql.commit.charge_permits=done_then_error%25;";
+const std::string kInDoubt =
+    "sql.commit.append_events=done_then_error%8;sql.commit.charge_permits=done_then_error%25;"
+    "sql.commit.post_movements=done_then_error%10;";
 
 /// Of commands other than serve, what is asked only once a transaction has been open for ten seconds, and what only
 /// where somebody tells thousands of alerts.

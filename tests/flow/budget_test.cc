@@ -104,6 +104,31 @@ TEST(Budget, WhatIsSpentAndReservedIsNeverMoreThanItsLimit) {
     expect_balanced(hub);
 }
 
+/// Where budgets are ample a turn locks them last; what does not fit any more then undoes it, and it is decided anew.
+TEST(Budget, WhatIsLoweredWhileATurnIsWrittenCounts) {
+    HubFixture hub;
+    Peer peer([](const Asked&) { return done_for("5"); });
+    hub.register_type("costs", peer.url(), costing("5"));
+    ASSERT_EQ(hub.api("PUT", "/v1/budgets/day", budget("1000")).status, 201);
+    hub.hub->terminate();
+    hub.start("", "sql.lock_concerned_budgets=delay(1500)");
+    ASSERT_EQ(hub.api("POST", "/v1/executions/batch", batch_of("costs", 4)).status, 201);
+    // The turn has all four in hand, and is about to come to the budget.
+    ASSERT_TRUE(eventually([&] {
+        return hub.database.value(
+                   "select count(*) from pg_stat_activity where datname = current_database() and "
+                   "state = 'idle in transaction' and query like '%with picked as materialized%'") == "1";
+    }));
+    ASSERT_EQ(hub.api("PUT", "/v1/budgets/day", budget("12")).status, 200);
+    ASSERT_TRUE(eventually([&] { return stopped_by_budget(hub) && count(hub, "completed") == "2"; }, 20));
+    EXPECT_EQ(peer.count(), 2U);
+    EXPECT_EQ(booked(hub, "day"), "10.000000 0.000000 0.000000");
+    EXPECT_EQ(count(hub, "queued"), "2");
+    EXPECT_EQ(hub.database.value("select bool_and(a.granted_at > b.updated_at) from attempts a, budgets b"), "t")
+        << "by a transaction that began afterwards";
+    expect_balanced(hub);
+}
+
 /// P4 and P5 together, as the receiver and whoever reads the balances see them.
 TEST(Budget, S09AThousandAtOnceByTwoNodesThatAreKilledPassNeitherTheBudgetNorTheLimit) {
     HubFixture hub;

@@ -97,16 +97,26 @@ void Server::run(Process& by, domain::TimePoint begun, Asked asked) {
             const bool deferred = fate == Fate::doubt_late ||
                                   (asked.transaction && (!tables.poisoned.empty() || !tables.budgets.empty()));
             std::optional<Tables> copy;
-            if (deferred) copy = tables;
-            Transaction tx(deferred ? *copy : tables, deferred ? nullptr : &world_.auditor(), begun, world_.now(),
-                           by.id(), ++xid_);
-            if (!deferred) world_.auditor().begin(tx);
+            std::optional<Transaction> made;
+            const auto try_it = [&] {
+                if (deferred) copy = tables;
+                made.emplace(deferred ? *copy : tables, deferred ? nullptr : &world_.auditor(), begun, world_.now(),
+                             by.id(), ++xid_);
+                if (!deferred) world_.auditor().begin(*made);
+                asked.body(*made);
+            };
             try {
-                asked.body(tx);
+                try {
+                    try_it();
+                } catch (const platform::TryAgain&) {
+                    if (!deferred) throw;
+                    try_it();
+                }
             } catch (...) {
                 told = std::current_exception();
-                if (!deferred && tx.wrote) world_.fail("simulation", "what was written cannot be undone");
+                if (!deferred && made->wrote) world_.fail("simulation", "what was written cannot be undone");
             }
+            Transaction& tx = *made;
             if (fate == Fate::doubt_late && !told) {
                 const auto wait =
                     chance_.between(milliseconds{1}, chance_.happens(0.2) ? seconds{3} : milliseconds{50});
