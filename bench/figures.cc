@@ -281,20 +281,24 @@ std::vector<Figure> limited(const StageSettings& settings, platform::LocalPostgr
             throw std::runtime_error("permits and movements are " + taken + " instead of " + expected);
         return result;
     };
-    const auto without = measured(Held::nothing);
+    // A machine is not equally fast all the time: each is between two without.
+    const auto first = measured(Held::nothing);
     const auto some = measured(Held::some);
+    const auto second = measured(Held::nothing);
     const auto with = measured(Held::all);
-    return {{"unlimited", without.rate, "1/s", "drained without limits and budgets"},
+    const auto third = measured(Held::nothing);
+    const auto between = [](double a, double b) { return (a + b) / 2; };
+    return {{"unlimited", (first.rate + second.rate + third.rate) / 3, "1/s", "drained without limits and budgets"},
             {"active", some.rate, "1/s",
              "with " + std::to_string(4 * kProviders) + " limits and " + std::to_string(kBudgets) +
                  " budgets, of which 8 and 5 fall on each start"},
-            {"active_ratio", some.rate / without.rate, "", ""},
+            {"active_ratio", some.rate / between(first.rate, second.rate), "", "to those before and after"},
             {"limited", with.rate, "1/s", "with all of them at each start"},
-            {"limited_ratio", with.rate / without.rate, "", ""},
-            {"unlimited_hub_cpu", without.micros.hubs, "us", "CPU of the hub for each execution"},
+            {"limited_ratio", with.rate / between(second.rate, third.rate), "", ""},
+            {"unlimited_hub_cpu", second.micros.hubs, "us", "CPU of the hub for each execution"},
             {"active_hub_cpu", some.micros.hubs, "us", ""},
             {"limited_hub_cpu", with.micros.hubs, "us", ""},
-            {"unlimited_postgres_cpu", without.micros.postgres, "us", "of PostgreSQL"},
+            {"unlimited_postgres_cpu", second.micros.postgres, "us", "of PostgreSQL"},
             {"active_postgres_cpu", some.micros.postgres, "us", ""},
             {"limited_postgres_cpu", with.micros.postgres, "us", ""}};
 }
