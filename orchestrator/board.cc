@@ -345,15 +345,19 @@ void Board::set_providers(const std::vector<resource_manager::Provider>& provide
     // What ended while they were read ended before anything was counted, and nothing will end it again.
     for (const auto& each : permits) {
         if (!each.execution) continue;
-        const auto live = live_.find(*each.execution);
-        if (live == live_.end() || live->second.attempt != each.attempt || live->second.fence != each.fence) {
-            meters_.released(*each.execution, std::max(now_(), each.lease_until));
-        } else {
-            live->second.request_counts = true;
-            if (!live->second.in_flight()) request_ended(*each.execution, live->second, now_());
-        }
+        see_charged(*each.execution, each.attempt, each.fence, each.lease_until);
     }
     count_keys_anew();
+}
+
+/// Its permit counts since now. It may have gone on since it was granted: then a later row is known already, but not
+/// whether its request has left.
+void Board::see_charged(const ExecutionId& id, const domain::AttemptId& attempt, int fence, TimePoint lease_until) {
+    const auto live = live_.find(id);
+    if (live == live_.end() || live->second.attempt != attempt || live->second.fence != fence)
+        return meters_.released(id, std::max(now_(), lease_until));
+    live->second.request_counts = true;
+    if (!live->second.in_flight()) request_ended(id, live->second, now_());
 }
 
 void Board::charge(const Execution& granted, const domain::Demand& demand) {
@@ -366,14 +370,7 @@ void Board::charge(const Execution& granted, const domain::Demand& demand) {
     meters_.charge(granted.id, granted.lane, demand.needs, granted.limit_keys, now_());
     if (const auto lane = lanes_.find(granted.lane); lane != lanes_.end() && lane->second.order.by_limits())
         lane->second.restless.insert({granted.concurrency_key, granted.limit_keys});
-    // It may have gone on since: then a later row is known already, but not whether its request has left.
-    const auto live = live_.find(granted.id);
-    if (live == live_.end() || live->second.attempt != attempt.id || live->second.fence != attempt.fence) {
-        meters_.released(granted.id, std::max(now_(), attempt.lease_until));
-    } else {
-        live->second.request_counts = true;
-        if (!live->second.in_flight()) request_ended(granted.id, live->second, now_());
-    }
+    see_charged(granted.id, attempt.id, attempt.fence, attempt.lease_until);
 }
 
 void Board::take_back(const ExecutionId& id) {

@@ -356,6 +356,8 @@ class Board {
     bool stale(const domain::ExecutionId& id, const domain::Lane& lane, int seq) const;
     void leave_endpoint(const domain::ExecutionId& id, const Live& live);
     void request_ended(const domain::ExecutionId& id, Live& live, domain::TimePoint at);
+    void see_charged(const domain::ExecutionId& id, const domain::AttemptId& attempt, int fence,
+                     domain::TimePoint lease_until);
     domain::TimePoint request_over(const Live& live, const domain::Execution* after) const;
     void remove_live(const domain::ExecutionId& id, const domain::Execution* after);
     static const subworkflows::WindowsNow& windows_now(LaneState& state, const subworkflows::WorkflowType& type,

@@ -42,15 +42,6 @@ const ProviderMeters::LaneCounters& ProviderMeters::counters(CountersByProvider&
     return known.emplace(name, std::move(made)).first->second;
 }
 
-template <class Each>
-void ProviderMeters::each_counter(const Lane& lane, const std::vector<Need>& needs, Each each) {
-    auto& of_lane = counters_[lane];
-    for (const auto& need : needs) {
-        const auto& known = counters(of_lane, lane, need.provider);
-        for (auto* counter : known.counters) each(*known.provider, *counter, counter->meter.limit().amount(need));
-    }
-}
-
 namespace {
 /// One key's meter, used as a Meter is.
 struct KeyAccount {
@@ -88,9 +79,9 @@ void ProviderMeters::each_account(const std::vector<Use>& uses, const std::strin
 }
 
 template <class Each>
-void ProviderMeters::each_weather(const std::vector<Need>& needs, Each each) {
-    for (const auto& need : needs)
-        if (const auto found = weather_.find(need.provider); found != weather_.end()) each(found->second, need);
+void ProviderMeters::each_weather(const std::vector<Use>& uses, Each each) {
+    for (const auto& use : uses)
+        if (use.weather) each(*use.weather, use.need);
 }
 
 namespace {
@@ -151,28 +142,21 @@ void ProviderMeters::remember(const LoadedPermit& permit, TimePoint ended_at) {
         account.charge(amount);
         account.end(amount, ended_at);
     });
-    for (const auto& use : used) {
-        if (!use.weather) continue;
-        use.weather->charge(use.need, ended_at);
-        use.weather->end(use.need, ended_at);
-    }
+    each_weather(used, [&](ProviderWeather& weather, const Need& need) {
+        weather.charge(need, ended_at);
+        weather.end(need, ended_at);
+    });
 }
 
 void ProviderMeters::charge(const ExecutionId& execution, const Lane& lane, const std::vector<Need>& needs,
                             const std::string& limit_keys, TimePoint now) {
     if (needs.empty()) return released(execution, now);
-    auto [at, added] = permits_.try_emplace(execution);
-    if (!added) {
-        released(execution, now);
-        at = permits_.try_emplace(execution).first;
-    }
-    auto& permit = at->second;
-    permit.uses = uses(lane, needs);
-    permit.limit_keys = limit_keys;
+    auto& permit = permits_[execution];
+    release(permit, now);
+    permit = {uses(lane, needs), limit_keys, true};
     each_account(permit.uses, limit_keys,
                  [](auto& account, const ProviderLimit&, std::int64_t amount) { account.charge(amount); });
-    for (const auto& use : permit.uses)
-        if (use.weather) use.weather->charge(use.need, now);
+    each_weather(permit.uses, [&](ProviderWeather& weather, const Need& need) { weather.charge(need, now); });
 }
 
 void ProviderMeters::end(Permit& permit, TimePoint at) {
@@ -180,8 +164,14 @@ void ProviderMeters::end(Permit& permit, TimePoint at) {
     each_account(permit.uses, permit.limit_keys, [&](auto& account, const ProviderLimit& limit, std::int64_t amount) {
         if (limit.of != Measure::concurrency) account.end(amount, at);
     });
-    for (const auto& use : permit.uses)
-        if (use.weather) use.weather->end(use.need, at);
+    each_weather(permit.uses, [&](ProviderWeather& weather, const Need& need) { weather.end(need, at); });
+}
+
+void ProviderMeters::release(Permit& permit, TimePoint at) {
+    end(permit, at);
+    each_account(permit.uses, permit.limit_keys, [](auto& account, const ProviderLimit& limit, std::int64_t amount) {
+        if (limit.of == Measure::concurrency) account.give_back(amount);
+    });
 }
 
 void ProviderMeters::ended(const ExecutionId& execution, TimePoint now) {
@@ -191,11 +181,7 @@ void ProviderMeters::ended(const ExecutionId& execution, TimePoint now) {
 void ProviderMeters::released(const ExecutionId& execution, TimePoint at) {
     const auto found = permits_.find(execution);
     if (found == permits_.end()) return;
-    auto& permit = found->second;
-    end(permit, at);
-    each_account(permit.uses, permit.limit_keys, [](auto& account, const ProviderLimit& limit, std::int64_t amount) {
-        if (limit.of == Measure::concurrency) account.give_back(amount);
-    });
+    release(found->second, at);
     permits_.erase(found);
 }
 
@@ -207,8 +193,7 @@ void ProviderMeters::given_back(const ExecutionId& execution) {
         if (permit.in_flight || limit.of == Measure::concurrency) account.give_back(amount);
     });
     if (permit.in_flight)
-        for (const auto& use : permit.uses)
-            if (use.weather) use.weather->give_back(use.need);
+        each_weather(permit.uses, [](ProviderWeather& weather, const Need& need) { weather.give_back(need); });
     permits_.erase(found);
 }
 
@@ -227,9 +212,12 @@ void ProviderMeters::nobody_waits() {
 
 std::vector<ProviderMeters::Applied> ProviderMeters::applied(const Lane& lane, const std::vector<Need>& needs) {
     std::vector<Applied> applied;
-    each_counter(lane, needs, [&](const Provider& provider, Counter& counter, std::int64_t) {
-        applied.push_back({&provider.name, &counter.meter, counter.keys ? &*counter.keys : nullptr});
-    });
+    auto& of_lane = counters_[lane];
+    for (const auto& need : needs) {
+        const auto& known = counters(of_lane, lane, need.provider);
+        for (auto* counter : known.counters)
+            applied.push_back({&known.provider->name, &counter->meter, counter->keys ? &*counter->keys : nullptr});
+    }
     return applied;
 }
 
@@ -251,11 +239,12 @@ bool ProviderMeters::hear(const ProviderNews& news, TimePoint now) {
 
 bool ProviderMeters::went_well(const std::vector<Need>& needs, TimePoint began, TimePoint now) {
     bool changed = false;
-    each_weather(needs, [&](ProviderWeather& weather, const Need& need) {
-        if (!weather.went_well(ProviderWeather::requests(need), began, now)) return;
+    for (const auto& need : needs) {
+        const auto found = weather_.find(need.provider);
+        if (found == weather_.end() || !found->second.went_well(ProviderWeather::requests(need), began, now)) continue;
         changed_weather_.insert(need.provider);
         changed = true;
-    });
+    }
     return changed;
 }
 

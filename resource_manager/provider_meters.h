@@ -126,19 +126,20 @@ class ProviderMeters {
     struct Permit {
         std::vector<Use> uses;
         std::string limit_keys;
-        bool in_flight = true;
+        bool in_flight = false;
     };
     using CountersByProvider = std::map<std::string, LaneCounters>;
     const LaneCounters& counters(CountersByProvider& known, const domain::Lane& lane, const std::string& provider);
     std::vector<Use> uses(const domain::Lane& lane, const std::vector<domain::Need>& needs);
-    template <class Each>
-    void each_counter(const domain::Lane& lane, const std::vector<domain::Need>& needs, Each each);
     /// One account of a limit after another: its meter, then its key's, which are used alike.
     template <class Each>
     static void each_account(const std::vector<Use>& uses, const std::string& limit_keys, Each each);
-    static void end(Permit& permit, domain::TimePoint at);
     template <class Each>
-    void each_weather(const std::vector<domain::Need>& needs, Each each);
+    static void each_weather(const std::vector<Use>& uses, Each each);
+    /// Its request has ended, if it has not before.
+    static void end(Permit& permit, domain::TimePoint at);
+    /// And it runs no longer.
+    static void release(Permit& permit, domain::TimePoint at);
     void remember(const LoadedPermit& permit, domain::TimePoint ended_at);
 
     // What permits point at; all of it is made anew by `load`, and so are they.
