@@ -41,7 +41,10 @@ TEST(HostileOutbox, WhoIsDownWithAHundredThousandEventsWaitingCostsNobodyAnythin
     run(50);
     ASSERT_TRUE(ear.wait_for(70)) << "nobody else waits";
     const auto took = std::chrono::duration<double>(steady_clock::now() - begun).count();
-    const auto rows = std::stol(hub.database.value("select count(*) from outbox_messages where state <> 'published'"));
+    // Its own: what the other has just been told may not be marked so yet.
+    const auto rows =
+        std::stol(hub.database.value("select count(*) from outbox_messages m join subscribers s using (subscriber_id) "
+                                     "where s.name = 'down' and m.state <> 'published'"));
     const auto grown = static_cast<long>(hub.hub->memory_kib()) - static_cast<long>(before);
     std::printf("50 executions and their events took %.2f s; %ld rows; %ld KiB more memory\n", took, rows, grown);
     EXPECT_LE(rows, 50) << "a batch; the rest waits in the journal";
