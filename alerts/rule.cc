@@ -14,7 +14,7 @@ using domain::Duration;
 
 namespace {
 
-constexpr Duration kLongest = std::chrono::hours{24 * 7};
+constexpr Duration kLongestDuration = std::chrono::hours{24 * 7};
 constexpr std::size_t kLongestLine = 200;
 
 constexpr std::array<std::string_view, 8> kNames{"rule",     "reading", "value", "threshold",
@@ -69,7 +69,7 @@ DefinitionFaults faults_of(const Rule& rule) {
     DefinitionFaults faults = faults_of(rule.labels, "/labels");
     const auto wrong = [&](const char* pointer, std::string what) { faults.push_back({pointer, std::move(what)}); };
     const auto within = [&](const char* pointer, Duration value) {
-        if (value < Duration{0} || value > kLongest) wrong(pointer, "must be from 0 seconds to 7 days");
+        if (value < Duration{0} || value > kLongestDuration) wrong(pointer, "must be from 0 seconds to 7 days");
     };
     if (!domain::good_definition_name(rule.name)) wrong("/name", domain::kDefinitionNameRule);
     if (!find_reading(rule.reading)) {
