@@ -687,12 +687,14 @@ void search_answers(World& world, const std::vector<std::string>& executions) {
         }
     }
     EXPECT_GT(asked, 40U);
+    const auto last = "\nid: all." + world.database.value("select max(event_id) from events") + "\n";
     const auto stream =
         raw_exchange(world.port,
                      "GET /v1/events HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\nlast-event-id: "
                      "all.0\r\nauthorization: Bearer " +
                          world.key + "\r\n\r\n",
-                     1);
+                     60, [&](const std::string& got) { return got.find(last) != std::string::npos; });
+    EXPECT_NE(stream.find(last), std::string::npos) << last << stream.substr(0, 500);
     EXPECT_NE(stream.find("execution."), std::string::npos) << stream.substr(0, 500);
     EXPECT_TRUE(world.canaries.untold(stream)) << "in the stream of events";
 }

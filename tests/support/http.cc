@@ -40,7 +40,8 @@ bool send_all(int fd, const std::string& bytes) {
 }
 }
 
-std::string raw_exchange(int port, const std::string& bytes, double seconds) {
+std::string raw_exchange(int port, const std::string& bytes, double seconds,
+                         const std::function<bool(const std::string&)>& enough) {
     const int fd = connect_to(port);
     if (fd < 0) return {};
     send_all(fd, bytes);
@@ -56,6 +57,7 @@ std::string raw_exchange(int port, const std::string& bytes, double seconds) {
         const auto count = recv(fd, buffer, sizeof buffer, 0);
         if (count <= 0) break;
         got.append(buffer, static_cast<std::size_t>(count));
+        if (enough && enough(got)) break;
     }
     close(fd);
     return got;

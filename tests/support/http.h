@@ -1,6 +1,7 @@
 #pragma once
 // A small blocking HTTP client over plain sockets: deliberately not the product's own.
 
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -22,7 +23,9 @@ struct Reply {
 Reply request(int port, const std::string& method, const std::string& target,
               const std::vector<std::pair<std::string, std::string>>& headers = {}, const std::string& body = "");
 
-/// Sends bytes as they are and returns everything that came back until the peer closed, or `seconds` passed.
-std::string raw_exchange(int port, const std::string& bytes, double seconds = 5);
+/// Sends bytes as they are and returns everything that came back until the peer closed, that was `enough`, or `seconds`
+/// passed.
+std::string raw_exchange(int port, const std::string& bytes, double seconds = 5,
+                         const std::function<bool(const std::string&)>& enough = {});
 
 }
