@@ -2,39 +2,56 @@
 
 namespace impresario::platform {
 
-std::string json_quoted(std::string_view text) {
+namespace {
+
+/// What stands for the character after a backslash; 0: it may stand for itself, or is written as its number.
+char short_escape(char c) {
+    switch (c) {
+        case '"':
+            return '"';
+        case '\\':
+            return '\\';
+        case '\n':
+            return 'n';
+        case '\r':
+            return 'r';
+        case '\t':
+            return 't';
+        default:
+            return 0;
+    }
+}
+
+}
+
+void append_quoted(std::string& into, std::string_view text) {
     static constexpr char digits[] = "0123456789abcdef";
-    std::string quoted;
-    quoted.reserve(text.size() + 2);
-    quoted += '"';
-    for (const char c : text) {
-        switch (c) {
-            case '"':
-                quoted += "\\\"";
-                break;
-            case '\\':
-                quoted += "\\\\";
-                break;
-            case '\n':
-                quoted += "\\n";
-                break;
-            case '\r':
-                quoted += "\\r";
-                break;
-            case '\t':
-                quoted += "\\t";
-                break;
-            default:
-                if (static_cast<unsigned char>(c) < 0x20) {
-                    quoted += "\\u00";
-                    quoted += digits[static_cast<unsigned char>(c) >> 4];
-                    quoted += digits[static_cast<unsigned char>(c) & 15];
-                } else {
-                    quoted += c;
-                }
+    into += '"';
+    // What needs no escape is copied in one piece.
+    std::size_t copied = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        const bool plain = static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
+        if (plain) continue;
+        into.append(text, copied, i - copied);
+        copied = i + 1;
+        if (const char escape = short_escape(c)) {
+            into += '\\';
+            into += escape;
+        } else {
+            into += "\\u00";
+            into += digits[static_cast<unsigned char>(c) >> 4];
+            into += digits[static_cast<unsigned char>(c) & 15];
         }
     }
-    quoted += '"';
+    into.append(text, copied);
+    into += '"';
+}
+
+std::string json_quoted(std::string_view text) {
+    std::string quoted;
+    quoted.reserve(text.size() + 2);
+    append_quoted(quoted, text);
     return quoted;
 }
 

@@ -14,11 +14,15 @@ namespace impresario::platform {
 
 /// `text` as a JSON string with its quotes. Expects UTF-8.
 std::string json_quoted(std::string_view text);
+/// The same at the end of `into`.
+void append_quoted(std::string& into, std::string_view text);
 
 /// Appends to one text; the caller keeps the nesting right.
 ///     JsonWriter json; json.open(); json.field("a", 1).field("b", "x").raw("c", "[1,2]"); json.close();
 class JsonWriter {
   public:
+    /// Room for most of what is written with it.
+    JsonWriter() { text_.reserve(256); }
     JsonWriter& open(char bracket = '{') {
         comma();
         text_ += bracket;
@@ -39,7 +43,7 @@ class JsonWriter {
     }
     JsonWriter& field(std::string_view key, std::string_view value) {
         name(key);
-        text_ += json_quoted(value);
+        append_quoted(text_, value);
         return *this;
     }
     JsonWriter& field(std::string_view key, const char* value) { return field(key, std::string_view(value)); }
@@ -47,7 +51,9 @@ class JsonWriter {
     JsonWriter& field(std::string_view key, bool value) { return raw(key, value ? "true" : "false"); }
     template <std::integral Integer>
     requires(!std::same_as<Integer, bool>) JsonWriter& field(std::string_view key, Integer value) {
-        return raw(key, std::to_string(value));
+        char buffer[24];
+        const auto end = std::to_chars(buffer, buffer + sizeof buffer, value);
+        return raw(key, std::string_view(buffer, static_cast<std::size_t>(end.ptr - buffer)));
     }
     JsonWriter& field(std::string_view key, double value) {
         char buffer[32];
@@ -94,7 +100,7 @@ class JsonWriter {
     }
     void name(std::string_view key) {
         comma();
-        text_ += json_quoted(key);
+        append_quoted(text_, key);
         text_ += ':';
     }
 
