@@ -269,17 +269,35 @@ struct Moved {
 /// What many movements of a batch have in common: kind, accounts and amounts.
 class Shapes {
   public:
-    /// Its number, counted from 1. The postings of one movement.
-    std::int64_t add(const Movement& movement, std::vector<Posting>::const_iterator first,
-                     std::vector<Posting>::const_iterator last) {
+    using Postings = std::vector<Posting>::const_iterator;
+    /// Its number, counted from 1. The postings of one movement; they stay where they are.
+    std::int64_t add(Postings first, Postings last) {
+        // Neighbours are mostly alike.
+        if (latest_ == 0 || !same(latest_first_, latest_last_, first, last)) latest_ = look_up(first, last);
+        latest_first_ = first;
+        latest_last_ = last;
+        return latest_;
+    }
+    /// $5 to $12 of post_movements.sql.
+    void add_to(Params& params) && { params.add(std::move(columns_)).add(std::move(lists_)); }
+
+  private:
+    static bool same(Postings first, Postings last, Postings other, Postings other_last) {
+        if (first->movement->kind != other->movement->kind || first->movement->estimated != other->movement->estimated)
+            return false;
+        return std::equal(first, last, other, other_last, [](const Posting& a, const Posting& b) {
+            return a.account == b.account && a.entry.change == b.entry.change;
+        });
+    }
+    std::int64_t look_up(Postings first, Postings last) {
         const auto list = [&](auto value) {
             std::vector<std::int64_t> values;
             values.reserve(static_cast<std::size_t>(last - first));
             for (auto each = first; each != last; ++each) values.push_back(value(*each));
             return place(std::move(values));
         };
-        const Shape shape{movement.kind,
-                          movement.estimated,
+        const Shape shape{first->movement->kind,
+                          first->movement->estimated,
                           last - first,
                           {list([](const Posting& each) { return each.account; }),
                            list([](const Posting& each) { return each.entry.change.reserved.value; }),
@@ -293,10 +311,6 @@ class Shapes {
         for (std::size_t i = 0; i < shape.places.size(); ++i) columns_[3 + i].add(shape.places[i]);
         return at->second;
     }
-    /// $5 to $12 of post_movements.sql.
-    void add_to(Params& params) && { params.add(std::move(columns_)).add(std::move(lists_)); }
-
-  private:
     /// Where its lists begin, counted from 1; nullopt: all are zero, and there is none.
     using Places = std::array<std::optional<std::int64_t>, 4>;
     struct Shape {
@@ -318,6 +332,9 @@ class Shapes {
     std::map<std::vector<std::int64_t>, std::int64_t> places_;
     std::array<SqlArray, 7> columns_;
     SqlArray lists_;
+    std::int64_t latest_ = 0;
+    Postings latest_first_;
+    Postings latest_last_;
 };
 
 /// Those of a movement stand together, and none was booked before. Their budgets are locked.
@@ -335,7 +352,7 @@ void post(Tx& tx, std::vector<Posting> postings, OpenAccounts& open) {
         a[0].add(movement.execution);
         a[1].add(movement.attempt);
         a[2].add(movement.ordinal);
-        a[3].add_bigint(shapes.add(movement, first, last));
+        a[3].add_bigint(shapes.add(first, last));
         first = last;
     }
     std::array<SqlArray, 4> b;
@@ -387,6 +404,7 @@ void LedgerStore::record(Tx& tx, const std::vector<Recorded>& movements) const {
     // them. A budget that is changed meanwhile was changed afterwards.
     auto known = look(tx, sql::concerned_budgets, concerns, std::nullopt);
     std::vector<Posting> postings;
+    postings.reserve(movements.size() * known.budgets.size());
     std::set<domain::BudgetId> budgets;
     for (const auto& [movement, pinned_at] : movements) {
         auto& account = known.accounts[movement.attempt];
