@@ -173,6 +173,8 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
     std::vector<Reply> replies(commands.size());
     std::vector<bool> changed(commands.size());
     std::vector<Decision> decisions;
+    // Each may bring its delivery with it.
+    decisions.reserve(2 * commands.size());
     std::set<ExecutionId> parents;
     for (std::size_t i = 0; i < commands.size(); ++i) {
         const Command& command = commands[i];

@@ -490,6 +490,7 @@ std::vector<Hub::Picked> Hub::pick(Tx& tx, const std::vector<Pick>& picks, const
     std::set<std::size_t> broke;
     if (budgets == Budgets::first) broke = reservations.reserve(tx, granted_at);
     std::vector<Decision> decisions;
+    decisions.reserve(picks.size());
     std::vector<LaneTimes> times;
     for (std::size_t i = 0; i < picks.size(); ++i) {
         const auto row = rows.find(picks[i].execution);
