@@ -321,6 +321,9 @@ void tour(Hubs& hubs, const Peer& peer) {
     for (const auto* what : {"", "/deaf", "/deaf/messages?state=failed", "/deaf/deliveries"})
         hubs.ask("GET", std::string("/v1/subscribers") + what);
     enqueue_alone(hubs, "whole");
+    // Elsewhere it is over, which whoever was told of it is to be told as well.
+    hubs.ask("POST", "/api/v2/alerts",
+             Json::array({{{"labels", {{"alertname", "elsewhere"}}}, {"endsAt", "2026-01-01T00:00:00Z"}}}));
     // Numbers that nobody has, as where something has gone.
     hubs.sql("select setval('event_numbers', (select last_value from event_numbers) + 20000)");
     // What happened to lanes, and an execution, long ago goes. Who follows executions has come further than that: one
