@@ -31,11 +31,11 @@ void append_quoted(std::string& into, std::string_view text) {
     std::size_t copied = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
-        const bool plain = static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
-        if (plain) continue;
+        const char escape = short_escape(c);
+        if (escape == 0 && static_cast<unsigned char>(c) >= 0x20) continue;
         into.append(text, copied, i - copied);
         copied = i + 1;
-        if (const char escape = short_escape(c)) {
+        if (escape != 0) {
             into += '\\';
             into += escape;
         } else {

@@ -49,13 +49,9 @@ class JsonWriter {
     JsonWriter& field(std::string_view key, const char* value) { return field(key, std::string_view(value)); }
     JsonWriter& field(std::string_view key, const std::string& value) { return field(key, std::string_view(value)); }
     JsonWriter& field(std::string_view key, bool value) { return raw(key, value ? "true" : "false"); }
-    template <std::integral Integer>
-    requires(!std::same_as<Integer, bool>) JsonWriter& field(std::string_view key, Integer value) {
-        char buffer[24];
-        const auto end = std::to_chars(buffer, buffer + sizeof buffer, value);
-        return raw(key, std::string_view(buffer, static_cast<std::size_t>(end.ptr - buffer)));
-    }
-    JsonWriter& field(std::string_view key, double value) {
+    template <class Number>
+    requires(std::integral<Number> || std::same_as<Number, double>) &&
+        (!std::same_as<Number, bool>)JsonWriter& field(std::string_view key, Number value) {
         char buffer[32];
         const auto end = std::to_chars(buffer, buffer + sizeof buffer, value);
         return raw(key, std::string_view(buffer, static_cast<std::size_t>(end.ptr - buffer)));

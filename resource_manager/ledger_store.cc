@@ -270,12 +270,11 @@ struct Moved {
 class Shapes {
   public:
     using Postings = std::vector<Posting>::const_iterator;
-    /// Its number, counted from 1. The postings of one movement; they stay where they are.
+    /// Its number, counted from 1. The postings of one movement, which follow those of the one before and stay there.
     std::int64_t add(Postings first, Postings last) {
         // Neighbours are mostly alike.
-        if (latest_ == 0 || !same(latest_first_, latest_last_, first, last)) latest_ = look_up(first, last);
+        if (latest_ == 0 || !same(latest_first_, first, first, last)) latest_ = look_up(first, last);
         latest_first_ = first;
-        latest_last_ = last;
         return latest_;
     }
     /// $5 to $12 of post_movements.sql.
@@ -334,7 +333,6 @@ class Shapes {
     SqlArray lists_;
     std::int64_t latest_ = 0;
     Postings latest_first_;
-    Postings latest_last_;
 };
 
 /// Those of a movement stand together, and none was booked before. Their budgets are locked.
