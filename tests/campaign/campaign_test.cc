@@ -89,7 +89,7 @@ std::vector<std::string> make_tour(const std::string& failpoints, std::set<std::
                                                                  "('completed', 'failed', 'cancelled', 'dead')") == "0";
                                                   },
                                                   120);
-        // Something may still happen to what has ended: what it has cost comes late, its peer is told.
+        // Of what has ended something may still be told: that a callback came late and was refused.
         std::map<std::string, int> all;
         const auto heard = [&](const auto& events) {
             all = testing::journal_of_executions(database, 0);

@@ -329,9 +329,8 @@ void tour(Hubs& hubs, const Peer& peer) {
     // What happened to lanes, and an execution, long ago goes. Who follows executions has come further than that: one
     // that has not is told to begin anew.
     hubs.sql(
-        "update events set at = at - interval '200 days' where event_id < (select min(event_id) from events where kind "
-        "= "
-        "'execution')");
+        "update events set at = at - interval '200 days' "
+        "where event_id < (select min(event_id) from events where kind = 'execution')");
     hubs.sql(
         "insert into executions (execution_id, workflow_type, status, created_at, scheduled_at, completed_at) select "
         "gen_random_uuid(), 'good', 'cancelled', at, at, at from (select now() - interval '1000 days' as at) t");
