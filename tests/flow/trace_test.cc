@@ -178,8 +178,8 @@ TEST(Trace, ACollectorThatIsAwayOrSilentStopsNothing) {
     HubFixture hub(collector.config());
     hub.register_type("t", peer.url());
     const auto begun = std::chrono::steady_clock::now();
-    for (int i = 0; i < 50; ++i) EXPECT_EQ(hub.await_end(hub.enqueue("t"))["status"], "completed");
-    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds{10});
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(hub.await_end(hub.enqueue("t"))["status"], "completed");
+    EXPECT_LT(seconds_since(begun), 5 * patience());
     EXPECT_TRUE(collector.peer().wait_for(1)) << "it was asked";
     EXPECT_EQ(hub.hub->terminate(), 0) << "and is not waited for";
 }

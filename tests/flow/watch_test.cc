@@ -56,7 +56,7 @@ TEST(Watch, ThatAllAreDeadIsToldOnceAndThatOneIsBack) {
     ASSERT_TRUE(eventually([&] { return watch.log().find("watching") != std::string::npos; }));
     hub.hub->kill();
     // One is enough, once it leads.
-    EXPECT_FALSE(receiver.wait_for(1, 9)) << watch.log();
+    EXPECT_FALSE(receiver.wait_for(1, 9 / patience())) << watch.log();
     second.kill();
     ASSERT_TRUE(receiver.wait_for(1)) << watch.log();
     const auto told = receiver.asked()[0];

@@ -94,10 +94,6 @@ std::vector<Line> crowd(int port, int count) {
     return lines;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point begun) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-}
-
 int rounds(int short_run, int long_run) { return std::getenv("IMPRESARIO_CASES_LONG") ? long_run : short_run; }
 
 }

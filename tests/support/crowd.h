@@ -43,6 +43,4 @@ std::vector<Line> crowd(int port, int count);
 /// Rounds or seconds: few where every change is tested, all with scripts/cases-long.
 int rounds(int short_run, int long_run);
 
-double seconds_since(std::chrono::steady_clock::time_point begun);
-
 }

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "tests/support/crowd.h"
+#include "tests/support/program.h"
 
 namespace impresario::testing {
 
@@ -109,7 +110,8 @@ std::string EventReader::head() const {
 
 bool EventReader::await(const std::function<bool(const std::vector<ReadEvent>&)>& condition, double seconds) const {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return condition(events_); });
+    return changed_.wait_for(lock, std::chrono::duration<double>(seconds * patience()),
+                             [&] { return condition(events_); });
 }
 
 bool EventReader::await_count(std::size_t count, double seconds) const {
@@ -118,7 +120,7 @@ bool EventReader::await_count(std::size_t count, double seconds) const {
 
 bool EventReader::await_open(double seconds) const {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return !head_.empty(); });
+    return changed_.wait_for(lock, std::chrono::duration<double>(seconds * patience()), [&] { return !head_.empty(); });
 }
 
 }

@@ -40,10 +40,14 @@ int free_port() {
     return ntohs(address.sin_port);
 }
 
+double seconds_since(std::chrono::steady_clock::time_point begun) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+}
+
 bool eventually(const std::function<bool()>& condition, double seconds) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    const auto begun = std::chrono::steady_clock::now();
     while (!condition()) {
-        if (std::chrono::steady_clock::now() > until) return false;
+        if (seconds_since(begun) > seconds * patience()) return false;
         std::this_thread::sleep_for(milliseconds{10});
     }
     return true;

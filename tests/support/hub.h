@@ -107,11 +107,12 @@ class HubFixture {
     int port_ = 0;
 };
 
+double seconds_since(std::chrono::steady_clock::time_point begun);
 /// A port that is free now.
 int free_port();
 /// A policy that tries again almost at once.
 Json quick_retries(int max_retries, double seconds = 0.05);
-/// Waits for a condition that no event tells of, looking often; false after `seconds`.
+/// Waits for a condition that no event tells of, looking often; false after `seconds` of patience().
 bool eventually(const std::function<bool()>& condition, double seconds = 20);
 
 }

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "tests/support/http.h"
+#include "tests/support/program.h"
 
 namespace impresario::testing {
 
@@ -164,7 +165,8 @@ std::vector<Asked> Peer::asked(bool all) const {
 
 bool Peer::wait_until(const std::function<bool(const std::vector<Asked>&)>& condition, double seconds) const {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return condition(asked_); });
+    return changed_.wait_for(lock, std::chrono::duration<double>(seconds * patience()),
+                             [&] { return condition(asked_); });
 }
 
 bool Peer::wait_for(std::size_t count, double seconds) const {
