@@ -5,6 +5,7 @@
 #include <map>
 
 #include "journal/event_store.h"
+#include "orchestrator/queued_event.h"
 #include "platform/json_text.h"
 #include "platform/json_writer.h"
 
@@ -41,22 +42,6 @@ std::string child_context(const std::string& parent_context, const ExecutionId& 
     json.field("retry_of", parent.text()).raw("retry_items", item_keys);
     json.close();
     return std::move(json).text();
-}
-
-domain::Event queued_event(const domain::Execution& execution) {
-    domain::Event event;
-    event.stream = execution.id.value;
-    event.seq = 1;
-    event.organization_id = execution.lane.organization_id;
-    event.type = domain::event::queued;
-    JsonWriter json;
-    json.open();
-    json.field("priority", execution.priority)
-        .field("scheduled_at", domain::rfc3339(execution.scheduled_at))
-        .field("retry_of", execution.parent->text());
-    json.close();
-    event.payload = std::move(json).text();
-    return event;
 }
 
 }

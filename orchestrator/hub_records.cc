@@ -183,10 +183,14 @@ Task<void> Hub::write_shown(std::function<void(Tx&)> write, std::function<void()
             write(tx);
         });
         co_await std::move(writing);
+        co_return;
+    } catch (const platform::StatementRefused& refused) {
+        log::warn("what others read could not be written down", {{"error", refused.what()}, {"next", "trying again"}});
     } catch (const std::exception&) {
-        // It is looked at again a second later.
-        anew();
+        // The next turn notices what is wrong.
     }
+    // It is looked at again a second later.
+    anew();
 }
 
 void Hub::record_metrics(TimePoint now) {

@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "journal/event_store.h"
+#include "orchestrator/queued_event.h"
 #include "orchestrator_sql.h"
-#include "platform/json_writer.h"
 
 namespace impresario::orchestrator {
 
@@ -18,21 +18,6 @@ namespace {
 
 using KeyName = std::tuple<std::string, std::string, std::string, std::string>;
 KeyName name_of(const IdempotencyKey& key) { return {key.organization_id, key.owner, key.route, key.key}; }
-
-domain::Event queued_event(const domain::Execution& execution) {
-    domain::Event event;
-    event.stream = execution.id.value;
-    event.seq = 1;
-    event.organization_id = execution.lane.organization_id;
-    event.type = domain::event::queued;
-    platform::JsonWriter json;
-    json.open();
-    json.field("priority", execution.priority).field("scheduled_at", domain::rfc3339(execution.scheduled_at));
-    if (execution.batch) json.field("batch_id", execution.batch->text());
-    json.close();
-    event.payload = std::move(json).text();
-    return event;
-}
 
 }
 

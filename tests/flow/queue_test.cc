@@ -27,6 +27,20 @@ Json ended_by(const HubFixture& hub, const std::string& id) {
     return nullptr;
 }
 
+TEST(Queue, WhatTheDatabaseRefusesOfItsLengthIsSaidAndTriedAgain) {
+    Peer peer;
+    HubFixture hub;
+    hub.database.run("alter table queue_lengths add constraint spoilt check (waiting < 0) not valid");
+    stopped(hub, peer, "bounded", {{"queue_soft_limit", 3}});
+    hub.enqueue("bounded");
+    EXPECT_TRUE(eventually(
+        [&] { return hub.hub->log().find("what others read could not be written down") != std::string::npos; }));
+    hub.database.run("alter table queue_lengths drop constraint spoilt");
+    EXPECT_TRUE(eventually([&] {
+        return hub.database.value("select waiting from queue_lengths where workflow_type = 'bounded'") == "1";
+    }));
+}
+
 TEST(Queue, AtItsSoftBoundItTurnsAwayAndSaysWhenThereIsRoom) {
     Peer peer;
     HubFixture hub;
