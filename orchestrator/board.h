@@ -14,6 +14,7 @@
 
 #include "domain/execution.h"
 #include "orchestrator/command.h"
+#include "orchestrator/key_sleepers.h"
 #include "orchestrator/lane_times.h"
 #include "orchestrator/outage.h"
 #include "orchestrator/plan.h"
@@ -260,8 +261,11 @@ class Board {
     struct LaneState {
         priority_queue::Order order;
         std::map<priority_queue::Order::Group, KeyGroup> groups;
-        /// Of those the ones that may not be as they were.
+        /// Of those the ones that may not be as they were, and closed ones that stay so for a while.
         std::set<priority_queue::Order::Group> restless;
+        KeySleepers sleepers;
+        /// Open ones whose being open lasts from then on.
+        std::set<std::pair<domain::TimePoint, priority_queue::Order::Group>> settling;
         /// Nothing of it waits for a quantity: something else stops all of it.
         bool stopped = false;
         int in_use = 0;
@@ -345,6 +349,9 @@ class Board {
     void set_free_slots(const domain::Lane& lane, LaneState& state, const std::string& key);
     void count_keys_anew();
     void ask_keys(PlanInput& input, domain::TimePoint now);
+    /// Nobody takes it for waiting for another limit than the one that closes it.
+    static bool counts_only(const KeyGroup& known);
+    void wake_keys(PlanInput& input, domain::TimePoint now);
     void count_keys(PlanInput& input, const LaneView& view, LaneState& state, domain::TimePoint now);
     void ask_group(PlanInput& input, const LaneView& view, LaneState& state, const priority_queue::Order::Group& group,
                    domain::TimePoint now);

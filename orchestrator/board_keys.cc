@@ -27,6 +27,8 @@ bool Board::by_limits(const Lane& lane, LaneState& state, const Applied& rates) 
         state.order.keep_by_limits(keyed, [&](const std::string& key) { return free_slots(lane, state, key); });
         state.groups.clear();
         state.restless.clear();
+        state.settling.clear();
+        state.sleepers.clear();
     }
     return keyed;
 }
@@ -34,17 +36,19 @@ bool Board::by_limits(const Lane& lane, LaneState& state, const Applied& rates) 
 void Board::set_free_slots(const Lane& lane, LaneState& state, const std::string& key) {
     state.order.set_free_slots(key, free_slots(lane, state, key));
     for (auto at = state.groups.lower_bound({key, {}}); at != state.groups.end() && at->first.key == key; ++at)
-        state.restless.insert(at->first);
+        if (!state.sleepers.has(at->first)) state.restless.insert(at->first);
 }
 
 /// The meters, or which of them fall on whom, are others.
 void Board::count_keys_anew() {
     meters_.nobody_waits();
-    for (auto& [lane, state] : lanes_)
+    for (auto& [lane, state] : lanes_) {
+        state.sleepers.clear();
         for (auto& [group, known] : state.groups) {
             known.asks.clear();
             state.restless.insert(group);
         }
+    }
 }
 
 void Board::behind_keys(const Plan& plan) {
@@ -54,13 +58,37 @@ void Board::behind_keys(const Plan& plan) {
     }
 }
 
+/// Whose time has come, and whose account something has left.
+void Board::wake_keys(PlanInput& input, TimePoint now) {
+    // Several lanes share it, and each is to hear.
+    std::map<std::size_t, std::set<std::string>> eased;
+    for (const auto& view : input.lanes)
+        for (const auto place : view.key_shares)
+            if (const auto [at, fresh] = eased.try_emplace(place); fresh)
+                at->second = share_at(input, place).keys->take_eased();
+    for (const auto& view : input.lanes) {
+        if (view.key_shares.empty()) continue;
+        auto& state = lanes_.at(view.lane);
+        const auto rouse = [&](std::vector<Order::Group> groups) {
+            for (auto& group : groups) state.restless.insert(std::move(group));
+        };
+        rouse(state.sleepers.wake_due(now));
+        while (!state.settling.empty() && state.settling.begin()->first <= now)
+            state.restless.insert(state.settling.extract(state.settling.begin()).value().second);
+        for (std::size_t i = 0; i < view.key_shares.size(); ++i)
+            for (const auto& key : eased.at(view.key_shares[i])) rouse(state.sleepers.wake_all_of({i, key}));
+    }
+}
+
 /// Who has something waiting is known of all lanes before anybody is asked about.
 void Board::count_keys(PlanInput& input, const LaneView& view, LaneState& state, TimePoint now) {
     const bool stopped = input.admission.stopped(view.demand({}), view.limiters, now);
     if (std::exchange(state.stopped, stopped) != stopped)
-        for (const auto& [group, known] : state.groups) state.restless.insert(group);
+        for (const auto& [group, known] : state.groups)
+            if (!state.sleepers.has(group)) state.restless.insert(group);
     for (const auto& group : state.order.take_changed_groups()) {
         if (state.order.has(group)) state.groups.try_emplace(group, KeyGroup{{}, std::nullopt, 0, now});
+        state.sleepers.wake(group);
         state.restless.insert(group);
     }
     for (auto at = state.restless.begin(); at != state.restless.end();) {
@@ -96,6 +124,12 @@ void Board::count_keys(PlanInput& input, const LaneView& view, LaneState& state,
     }
 }
 
+bool Board::counts_only(const KeyGroup& known) {
+    for (std::size_t i = 0; i < known.asks.size(); ++i)
+        if (i != known.closed_by && known.asks[i] != 0) return false;
+    return true;
+}
+
 void Board::ask_group(PlanInput& input, const LaneView& view, LaneState& state, const Order::Group& group,
                       TimePoint now) {
     auto& known = state.groups.at(group);
@@ -108,20 +142,37 @@ void Board::ask_group(PlanInput& input, const LaneView& view, LaneState& state, 
     }
     if (gate.has_value() != known.gate.has_value()) known.since = now;
     known.gate = std::move(gate);
-    const bool lasting = now - known.since >= kLasting;
+    const auto lasts_from = known.since + kLasting;
+    const bool lasting = now >= lasts_from;
     Noting noting = Noting::nobody;
     if (lasting) noting = known.gate ? Noting::parked : Noting::shown;
     // Of a concurrency key everything is written down, as where no limit has a key.
     if (!known.gate && !group.key.empty()) noting = Noting::everybody;
+    if (!known.gate) {
+        // Whoever finds it closed in its turn says so.
+        state.order.show(group, Order::kShownOfGroup, noting);
+        state.restless.erase(group);
+        if (!lasting) state.settling.emplace(lasts_from, group);
+        return;
+    }
+    auto until =
+        counts_only(known) ? share_at(input, view.key_shares[known.closed_by]).closed_until(demand, now) : std::nullopt;
     // One beyond its max_wait is asked in its turn: what it lacks then is kept for it.
-    const int closed = demand.starving ? 1 : 0;
-    state.order.show(group, known.gate ? closed : Order::kShownOfGroup, noting);
-    if (known.gate) input.next_opening = domain::earlier(input.next_opening, known.gate->opens_at);
-    if (!lasting) input.next_opening = domain::earlier(input.next_opening, known.since + kLasting);
-    if (lasting && !known.gate) state.restless.erase(group);
+    state.order.show(group, demand.starving && !until ? 1 : 0, noting);
+    if (!until) {
+        input.next_opening = domain::earlier(input.next_opening, known.gate->opens_at);
+        if (!lasting) input.next_opening = domain::earlier(input.next_opening, lasts_from);
+        return;
+    }
+    if (!demand.starving) until = std::min(*until, *state.order.starves_at(group, view.max_wait));
+    if (!lasting) until = std::min(*until, lasts_from);
+    const auto& pointer = share_at(input, view.key_shares[known.closed_by]).pointer;
+    state.sleepers.sleep(group, {known.closed_by, domain::limit_key(group.limit_keys, pointer)}, *until);
+    state.restless.erase(group);
 }
 
 void Board::ask_keys(PlanInput& input, TimePoint now) {
+    wake_keys(input, now);
     for (const auto& view : input.lanes)
         if (!view.key_shares.empty()) count_keys(input, view, lanes_.at(view.lane), now);
     for (const auto& view : input.lanes) {
@@ -129,6 +180,9 @@ void Board::ask_keys(PlanInput& input, TimePoint now) {
         auto& state = lanes_.at(view.lane);
         const std::vector<Order::Group> groups(state.restless.begin(), state.restless.end());
         for (const auto& group : groups) ask_group(input, view, state, group, now);
+        input.next_opening = domain::earlier(input.next_opening, state.sleepers.next_due());
+        if (!state.settling.empty())
+            input.next_opening = domain::earlier(input.next_opening, state.settling.begin()->first);
     }
 }
 

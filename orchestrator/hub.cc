@@ -258,7 +258,7 @@ Task<bool> Hub::turn() {
         node_.probe().turn(took);
         if (on_granted) on_granted(took, granted.count);
     }
-    co_return more || granted.missed || swept >= kMostSweep || dropped >= kMostSweep;
+    co_return more || granted.missed || granted.more_notes || swept >= kMostSweep || dropped >= kMostSweep;
 }
 
 /// What a planned grant is at the node that is to send it.
@@ -280,6 +280,7 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
     record_lanes(now);
     record_weather(now);
     auto notes = board_->gate_notes(kMostGateNotes);
+    const bool more_notes = notes.size() >= kMostGateNotes;
     {
         // What starts now needs no note that its gate has opened.
         std::set<ExecutionId> starting;
@@ -375,7 +376,7 @@ Task<Hub::Granted> Hub::grant(Plan planned, TimePoint now) {
     // Held by another transaction, or gone: whatever is behind them goes first.
     for (const auto& id : missing) board_->put_off(id, observed + kHeldPause);
     rest("dispatched");
-    co_return Granted{granted, broke || !missing.empty()};
+    co_return Granted{granted, broke || !missing.empty(), more_notes};
 }
 
 namespace {

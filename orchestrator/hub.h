@@ -130,6 +130,8 @@ class Hub {
         std::size_t count = 0;
         /// What was planned could not be had: there may be others in its place.
         bool missed = false;
+        /// There is more to be written down of why executions wait than one turn writes.
+        bool more_notes = false;
     };
 
     platform::Task<bool> try_lead();

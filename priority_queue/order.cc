@@ -335,13 +335,26 @@ std::optional<Order::Group> Order::group_of(const domain::ExecutionId& id) const
     return *found->second.group;
 }
 
+const Order::Waiting* Order::eldest(const KeyQueue& queue) {
+    const Waiting* eldest = queue.elders.empty() ? nullptr : &*queue.elders.begin();
+    if (!queue.juniors.empty() && (!eldest || *queue.juniors.begin() < *eldest)) eldest = &*queue.juniors.begin();
+    return eldest;
+}
+
+std::optional<TimePoint> Order::starves_at(const Group& group, domain::Duration max_wait) const {
+    const auto found = groups_.find(group);
+    if (found == groups_.end()) return std::nullopt;
+    const auto* first = eldest(found->second);
+    // Beyond it, not at it.
+    return first ? std::optional(first->ready_at + max_wait + domain::Duration{1}) : std::nullopt;
+}
+
 std::optional<Candidate> Order::first_of(const Group& group, TimePoint now, domain::Duration max_wait) const {
     const auto found = groups_.find(group);
     if (found == groups_.end()) return std::nullopt;
     const KeyQueue& queue = found->second;
-    const Waiting* eldest = queue.elders.empty() ? nullptr : &*queue.elders.begin();
-    if (!queue.juniors.empty() && (!eldest || *queue.juniors.begin() < *eldest)) eldest = &*queue.juniors.begin();
-    if (eldest && eldest->ready_at < now - max_wait) return candidate(eldest->id, true, now);
+    const auto* first = eldest(queue);
+    if (first && first->ready_at < now - max_wait) return candidate(first->id, true, now);
     const Place* best = nullptr;
     Score highest = 0;
     const auto look = [&](const std::map<int, std::set<Place>>& side) {

@@ -129,6 +129,9 @@ class Order {
     /// Which of it would be picked first.
     std::optional<Candidate> first_of(const Group& group, domain::TimePoint now, domain::Duration max_wait) const;
 
+    /// When the first of it will have waited beyond max_wait; nullopt: there is none.
+    std::optional<domain::TimePoint> starves_at(const Group& group, domain::Duration max_wait) const;
+
     using FreeSlots = std::function<int(const std::string&)>;
     /// Everything.
     static constexpr int kAll = kLevels;
@@ -260,6 +263,7 @@ class Order {
     static const std::string* join(Texts& texts, const std::string& text);
     static void leave(Texts& texts, const std::string* text);
     Group group_for(const Entry& entry) const;
+    static const Waiting* eldest(const KeyQueue& queue);
     Candidate candidate(const domain::ExecutionId& id, bool starving, domain::TimePoint now) const;
     void rebalance(KeyQueue& queue);
     void note_group(const Group& group, KeyQueue& queue);

@@ -30,8 +30,14 @@ const Meter* KeyMeters::known(std::string_view key) const {
 }
 
 void KeyMeters::charge(const std::string& key, std::int64_t amount) { meter(key).charge(amount); }
-void KeyMeters::give_back(const std::string& key, std::int64_t amount) { meter(key).give_back(amount); }
-void KeyMeters::end(const std::string& key, std::int64_t amount, TimePoint at) { meter(key).end(amount, at); }
+void KeyMeters::give_back(const std::string& key, std::int64_t amount) {
+    meter(key).give_back(amount);
+    eased_.insert(key);
+}
+void KeyMeters::end(const std::string& key, std::int64_t amount, TimePoint at) {
+    meter(key).end(amount, at);
+    eased_.insert(key);
+}
 
 void KeyMeters::waits(const std::string& key, std::int64_t asks, int more) {
     const auto waiting = waiting_.try_emplace(key).first;

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "resource_manager/meter.h"
@@ -24,6 +26,10 @@ class KeyMeters {
     void charge(const std::string& key, std::int64_t amount);
     void give_back(const std::string& key, std::int64_t amount);
     void end(const std::string& key, std::int64_t amount, domain::TimePoint at);
+
+    /// Of which keys something has ended or was given back since the last call: whoever was told when more fits may be
+    /// told an earlier time now.
+    std::set<std::string> take_eased() { return std::exchange(eased_, {}); }
 
     /// Work of this key has come to wait for the limit, whose first start asks that much; or (−1) does not any more.
     void waits(const std::string& key, std::int64_t asks, int more);
@@ -65,6 +71,7 @@ class KeyMeters {
     using Asks = std::map<std::int64_t, int>;
     std::int64_t claim(const std::string& key, const Asks& asks, domain::TimePoint now) const;
     std::map<std::string, Asks, std::less<>> waiting_;
+    std::set<std::string> eased_;
     /// From where the next trim goes on.
     std::string trimmed_to_;
 };

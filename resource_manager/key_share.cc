@@ -12,6 +12,9 @@ using domain::GateKind;
 using domain::TimePoint;
 
 namespace {
+/// What a start is expected to ask is learnt anew meanwhile.
+constexpr std::chrono::seconds kPriceHolds{10};
+
 std::tuple<domain::Lane, std::string, std::string> same_keys(const Demand& demand) {
     return {demand.lane, demand.concurrency_key, demand.limit_keys};
 }
@@ -90,6 +93,17 @@ std::optional<Gate> KeyShare::check(const Demand& demand, TimePoint now) const {
         gate.detail = "others with " + whose + " go first";
     }
     return gate;
+}
+
+std::optional<TimePoint> KeyShare::closed_until(const Demand& demand, TimePoint now) const {
+    const auto key = this->key(demand);
+    const auto fits = [&](std::int64_t amount) { return keys->fits_at(key, amount, now).value_or(TimePoint::max()); };
+    if (const auto anything = fits(1); anything > now) return anything;
+    // What it lacks has to be kept for it.
+    if (demand.starving) return std::nullopt;
+    const auto its = fits(asked(demand));
+    if (its <= now) return std::nullopt;
+    return std::min(its, now + kPriceHolds);
 }
 
 void KeyShare::take(const Demand& demand, Granted&, TimePoint now) {

@@ -211,6 +211,9 @@ struct KeyShare {
     std::string key(const domain::Demand& demand) const;
     std::int64_t asked(const domain::Demand& demand) const;
     bool below_ceiling(const domain::Demand& demand, domain::TimePoint now) const;
+    /// Of one that does not fit: until when its key has no room for it whatever others do, as long as nothing of the key
+    /// ends or is given back (KeyMeters::take_eased). nullopt: that may change with what others do.
+    std::optional<domain::TimePoint> closed_until(const domain::Demand& demand, domain::TimePoint now) const;
     /// What the guarantees of others that wait still give them.
     std::int64_t claimed_by_others(const std::string& key, domain::TimePoint now) const;
     /// That of all, before anything was granted; counted when it is first asked for.

@@ -148,6 +148,20 @@ TEST_F(KeyLimit, WhatIsGuaranteedIsNotKeptWhereNothingWaits) {
     EXPECT_EQ(hub_.status(late), "queued");
 }
 
+/// More than one turn writes down.
+TEST_F(KeyLimit, WhyIsWrittenDownForAllWhoWait) {
+    limit_to(keyed(10000, {{"ceiling", 1}}));
+    register_calls();
+    hub_.await_end(hub_.enqueue("calls", of("acme")));
+    hub_.database.run("select enqueue_workflow_task('calls', 50, '" + of("acme").dump() +
+                      "') from generate_series(1, 3000)");
+    EXPECT_TRUE(eventually([&] {
+        return hub_.database.value(
+                   "select count(*) from executions where status = 'queued' and gate ->> 'kind' = 'key_limit'") ==
+               "3000";
+    })) << hub_.database.value("select count(*) from executions where gate is not null");
+}
+
 TEST_F(KeyLimit, OfWhatRunsAtOnceCountsUntilItHasEnded) {
     Json definition{{"limits",
                      {{{"name", "at_once"},

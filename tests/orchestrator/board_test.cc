@@ -616,6 +616,65 @@ TEST(BoardKeys, BehindAClosedKeyNothingIsLookedAt) {
     EXPECT_EQ(customers.turns(), std::vector(flood.begin() + 3, flood.begin() + 6));
 }
 
+// What sleeps behind its key is asked about again when it may go, and not before.
+TEST(BoardKeys, WhatWaitsBehindManyKeysCostsATurnNothing) {
+    Customers customers(100000, 0, 1);
+    for (int i = 0; i < 3000; ++i) {
+        customers.wait(std::to_string(i));
+        customers.wait(std::to_string(i));
+    }
+    EXPECT_EQ(customers.turns().size(), 3000U);
+    customers.now += seconds{2};
+    EXPECT_TRUE(customers.turns().empty());
+    const auto turn = [&] {
+        const auto begun = std::chrono::steady_clock::now();
+        EXPECT_TRUE(customers.turns().empty());
+        return std::chrono::steady_clock::now() - begun;
+    };
+    auto best = turn();
+    for (int i = 0; i < 20; ++i) best = std::min(best, turn());
+    EXPECT_LT(best, std::chrono::milliseconds{3});
+    ASSERT_TRUE(customers.next_opening);
+    customers.now = *customers.next_opening;
+    EXPECT_EQ(customers.turns().size(), 3000U);
+}
+
+TEST(BoardKeys, WhatEndsEarlierOpensItsKeyInEveryLane) {
+    Customers customers(100000, 0, 1);
+    const auto running = customers.wait("a");
+    const auto planned = plan(customers.board.plan_input(1), customers.now);
+    ASSERT_EQ(planned.grants.size(), 1U);
+    Execution row;
+    row.id = running;
+    row.lane = planned.grants[0].lane;
+    row.limit_keys = planned.grants[0].demand.limit_keys;
+    row.last_seq = 2;
+    row.status = Status::dispatching;
+    row.attempt = domain::LiveAttempt{};
+    row.attempt->state = domain::AttemptState::sending;
+    row.timeout_at = customers.now + seconds{1000};
+    customers.board.observe(row);
+    customers.board.charge(row, planned.grants[0].demand);
+    customers.wait("a");
+    customers.wait("a", "other");
+    EXPECT_TRUE(customers.turns().empty());
+    customers.now += seconds{2};
+    EXPECT_TRUE(customers.turns().empty());
+    ASSERT_TRUE(customers.next_opening);
+    EXPECT_GT(*customers.next_opening, customers.now + std::chrono::hours{90})
+        << "that depends on the request under way";
+    customers.now += seconds{10};
+    EXPECT_TRUE(customers.turns().empty());
+    // It was not sent: its key is as if nothing had been.
+    customers.board.take_back(running);
+    row.attempt.reset();
+    row.timeout_at.reset();
+    row.last_seq = 3;
+    row.status = Status::cancelled;
+    customers.board.observe(row);
+    EXPECT_EQ(customers.turns().size(), 1U);
+}
+
 TEST(BoardKeys, WhatIsGuaranteedIsKeptForWhoWaitsInAnyLane) {
     Customers customers(10, 4, 10);
     for (int i = 0; i < 50; ++i) customers.wait("flood");
