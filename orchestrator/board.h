@@ -343,6 +343,8 @@ class Board {
     const subworkflows::WorkflowType* type(const domain::Lane& lane) const {
         return catalogue_ ? catalogue_->find(lane) : nullptr;
     }
+    /// Every lane that has work waiting, with everything that limits it.
+    PlanInput gather(int most);
     // Limits with keys (board_keys.cc).
     using Applied = std::vector<resource_manager::ProviderMeters::Applied>;
     bool by_limits(const domain::Lane& lane, LaneState& state, const Applied& rates);
@@ -379,11 +381,14 @@ class Board {
     /// It took `amount`; 0: it was not sent.
     void correct_share(const domain::ExecutionId& execution, double amount);
     void hold_by_budget(LaneState& state, const domain::Demand& asked, domain::TimePoint now);
+    bool keep_for_batches(const PlanInput& input);
 
     Operations& operations_;
     std::function<domain::TimePoint()> now_;
     resource_manager::ProviderMeters meters_;
     std::vector<resource_manager::BudgetState> budgets_;
+    /// Budgets of batches whose money is kept for one of that lane, which waits apart for it.
+    std::map<domain::BudgetId, domain::Lane> kept_for_;
     domain::MicroUsd unknown_cost_{1'000'000};
     std::optional<resource_manager::FairShares> shares_;
     /// Of what the last plan grants and is not committed yet.

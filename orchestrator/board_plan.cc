@@ -35,6 +35,18 @@ const subworkflows::WindowsNow& Board::windows_now(LaneState& state, const subwo
 }
 
 PlanInput Board::plan_input(int most) {
+    auto input = gather(most);
+    // What is kept for one lane is held in the others, and what is not any more is not.
+    if (keep_for_batches(input)) {
+        input = gather(most);
+        if (keep_for_batches(input)) input.next_opening = now_();
+    }
+    // All that it shows may wait with its batch, or behind its keys, now.
+    std::erase_if(input.lanes, [](const LaneView& view) { return view.order->shown() == 0; });
+    return input;
+}
+
+PlanInput Board::gather(int most) {
     PlanInput input;
     input.most = most;
     input.shares = shares_;
@@ -131,8 +143,6 @@ PlanInput Board::plan_input(int most) {
         input.lanes.push_back(std::move(view));
     }
     ask_keys(input, now);
-    // All that it shows may wait with its batch, or behind its keys, now.
-    std::erase_if(input.lanes, [](const LaneView& view) { return view.order->shown() == 0; });
     return input;
 }
 
@@ -202,8 +212,10 @@ void Board::hold_by_budget(LaneState& state, const domain::Demand& asked, TimePo
         demand.batch = budget.budget.scope.batch;
         if (demand.batch && !state.order.has(*demand.batch)) continue;
         std::optional<LaneState::Held> held;
+        const auto kept = kept_for_.find(budget.budget.id);
+        const bool for_another = kept != kept_for_.end() && kept->second != asked.lane;
         if (demand.batch)
-            if (auto gate = resource_manager::BudgetLimit{&budget, {}}.check(demand, now))
+            if (auto gate = resource_manager::BudgetLimit{&budget, {}, for_another}.check(demand, now))
                 held = {priority_queue::Order::kAll, *std::move(gate)};
         demand.priority = 0;
         if (!held)
@@ -224,6 +236,36 @@ void Board::hold_by_budget(LaneState& state, const domain::Demand& asked, TimePo
         if (!batches.contains(batch)) state.order.hold_below(batch, 0, slots);
     state.held = std::move(lane);
     state.held_batches = std::move(batches);
+}
+
+/// Whoever waits apart is not asked in his turn, so what he lacks of his batch's budget is kept for him here: from all
+/// other lanes, for the one that has waited longest (protocol R16). True: it was kept for others before.
+bool Board::keep_for_batches(const PlanInput& input) {
+    const auto now = now_();
+    struct Keeping {
+        domain::Lane lane;
+        TimePoint since;
+    };
+    std::map<domain::BudgetId, Keeping> keeping;
+    for (const auto& view : input.lanes) {
+        const auto& state = lanes_.at(view.lane);
+        for (const auto& [batch, held] : state.held_batches) {
+            const auto eldest = state.order.eldest_of(batch, now, view.max_wait);
+            if (!eldest || !eldest->starving) continue;
+            const auto demand = view.demand(*eldest);
+            if (!input.admission.lacks_only(demand, view.limiters, now)) continue;
+            for (const auto& budget : budgets_) {
+                if (budget.budget.scope.batch != batch) continue;
+                if (!resource_manager::BudgetLimit{&budget, {}}.lacking(demand, now)) continue;
+                const Keeping own{view.lane, eldest->ready_at};
+                const auto [at, first] = keeping.try_emplace(budget.budget.id, own);
+                if (!first && own.since < at->second.since) at->second = own;
+            }
+        }
+    }
+    std::map<domain::BudgetId, domain::Lane> kept_for;
+    for (auto& [budget, each] : keeping) kept_for.emplace(budget, std::move(each.lane));
+    return std::exchange(kept_for_, kept_for) != kept_for;
 }
 
 }

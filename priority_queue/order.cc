@@ -51,7 +51,7 @@ void Order::place(const Entry& entry, int free_slots) {
     if (entry.batch) {
         auto& [batch, queue] = *batches_.try_emplace(*entry.batch).first;
         known.batch = &batch;
-        queue.members.insert(entry.id);
+        queue.members.insert({entry.ready_at, entry.id});
     }
     known.need_amounts = join(need_amounts_, entry.need_amounts);
     known.limit_keys = join(limit_keys_, entry.limit_keys);
@@ -155,7 +155,7 @@ bool Order::erase(const domain::ExecutionId& id) {
 void Order::leave_batch(const Known& known, const domain::ExecutionId& id) {
     if (!known.batch) return;
     const auto found = batches_.find(*known.batch);
-    found->second.members.erase(id);
+    found->second.members.erase({known.ready_at, id});
     if (found->second.below == 0 && found->second.members.empty()) batches_.erase(found);
 }
 
@@ -218,7 +218,9 @@ void Order::hold_below(const domain::BatchId& batch, int priority, const FreeSlo
     auto& queue = batches_[batch];
     if (queue.below == priority) return;
     queue.below = priority;
-    move_held(std::vector(queue.members.begin(), queue.members.end()), free_slots);
+    std::vector<domain::ExecutionId> ids;
+    for (const auto& each : queue.members) ids.push_back(each.id);
+    move_held(ids, free_slots);
     const auto left = batches_.find(batch);
     if (left != batches_.end() && left->second.below == 0 && left->second.members.empty()) batches_.erase(left);
 }
@@ -226,6 +228,13 @@ void Order::hold_below(const domain::BatchId& batch, int priority, const FreeSlo
 bool Order::has(const domain::BatchId& batch) const {
     const auto found = batches_.find(batch);
     return found != batches_.end() && !found->second.members.empty();
+}
+
+std::optional<Candidate> Order::eldest_of(const domain::BatchId& batch, TimePoint now,
+                                          domain::Duration max_wait) const {
+    if (!has(batch)) return std::nullopt;
+    const auto& eldest = *batches_.find(batch)->second.members.begin();
+    return candidate(eldest.id, eldest.ready_at < now - max_wait, now);
 }
 
 bool Order::erase(const domain::ExecutionId& id, int priority, TimePoint created_at) {

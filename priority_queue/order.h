@@ -141,6 +141,9 @@ class Order {
     void hold_below(const domain::BatchId& batch, int priority, const FreeSlots& free_slots);
     /// Whether anything of it waits here.
     bool has(const domain::BatchId& batch) const;
+    /// Which of it has waited longest, held or not; among those that are starving if it has waited beyond max_wait.
+    std::optional<Candidate> eldest_of(const domain::BatchId& batch, domain::TimePoint now,
+                                       domain::Duration max_wait) const;
     bool holds(const domain::ExecutionId& id) const { return held_.contains(id); }
 
     /// An entry whose row says otherwise than the order does about a gate of its own.
@@ -238,7 +241,7 @@ class Order {
     struct BatchQueue {
         /// What is of less than this priority is held.
         int below = 0;
-        std::set<domain::ExecutionId> members;
+        std::set<Waiting> members;
     };
     struct Level {
         std::set<Place> places;

@@ -64,17 +64,22 @@ bool never_fits(const Limiter& limiter, const domain::Demand& demand) {
 
 }
 
+bool Admission::lacks_only(const domain::Demand& demand, const std::vector<std::size_t>& named,
+                           domain::TimePoint now) const {
+    const auto closed = [&](const Limiter& limiter) {
+        return std::visit([&](const auto& each) { return each.check(demand, now).has_value(); }, limiter);
+    };
+    return std::none_of(named.begin(), named.end(), [&](std::size_t place) {
+        const auto& limiter = limiters_[place];
+        return never_fits(limiter, demand) || (closed(limiter) && !lacking(limiter, demand, now));
+    });
+}
+
 /// What it lacks is kept for it as it comes free, and what it does not lack is set aside, so that the one is not gone
 /// when the other has come (protocol R16). What something else stops keeps nothing, and what never fits would keep it
 /// for ever.
 void Admission::keep(const domain::Demand& demand, const std::vector<std::size_t>& named, domain::TimePoint now) {
-    const auto closed = [&](const Limiter& limiter) {
-        return std::visit([&](const auto& each) { return each.check(demand, now).has_value(); }, limiter);
-    };
-    for (const auto place : named) {
-        const auto& limiter = limiters_[place];
-        if (never_fits(limiter, demand) || (closed(limiter) && !lacking(limiter, demand, now))) return;
-    }
+    if (!lacks_only(demand, named, now)) return;
     for (const auto place : named)
         std::visit(
             [&]<class L>(L& each) {

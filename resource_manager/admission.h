@@ -36,6 +36,9 @@ class Admission {
     bool stopped(const domain::Demand& demand, const std::vector<std::size_t>& named, domain::TimePoint now) const;
     /// Whether one of these, which are about keys, stops it; then it has been asked about.
     bool behind_key(const domain::Demand& demand, const std::vector<std::size_t>& shares, domain::TimePoint now);
+    /// Whether all that stops it, if anything, is quantities that others give back: those are kept for one that
+    /// starves.
+    bool lacks_only(const domain::Demand& demand, const std::vector<std::size_t>& named, domain::TimePoint now) const;
     Limiter& at(std::size_t place) { return limiters_[place]; }
     /// Guarantees of keys may have left room that nobody was given: worth another turn.
     bool left_room() const;

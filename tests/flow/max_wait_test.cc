@@ -106,5 +106,49 @@ TEST(MaxWait, OfItsOwnLaneIsKept) {
     goes_in_time(receiver, rare, enqueued);
 }
 
+/// What lacks the money of its batch waits apart, and what others of the batch would take is kept for it all the same.
+TEST(MaxWait, OfABatchsBudgetIsKept) {
+    HubFixture hub;
+    Receiver receiver;
+    Peer holder;
+    const auto costs = [](const std::string& usd) {
+        return Json{{"cost_estimate_usd", usd}, {"max_wait_seconds", kMaxWait.count()}};
+    };
+    hub.register_type("holds", holder.url(), costs("5"));
+    hub.register_type("large", receiver.url(), costs("6"));
+    hub.register_type("small", receiver.url(), costs("1"));
+    ASSERT_EQ(hub.api("POST", "/v1/pause", {{"reason", "until there is a budget"}}).status, 200);
+    ASSERT_EQ(hub.api("POST", "/v1/pause", {{"workflow_type", "small"}, {"reason", "later"}}).status, 200);
+    Json executions = {{{"workflow_type", "holds"}}, {{"workflow_type", "large"}}};
+    for (int i = 0; i < 4; ++i) executions.push_back({{"workflow_type", "small"}});
+    const auto batch = hub.api("POST", "/v1/executions/batch", {{"executions", executions}}).json();
+    const std::string large = batch["executions"][1]["execution_id"];
+    ASSERT_EQ(hub.api("PUT", "/v1/budgets/batch",
+                      {{"scope", {{"batch_id", batch["batch_id"]}}}, {"window", "batch"}, {"limit_usd", "10"}})
+                  .status,
+              201);
+    ASSERT_EQ(hub.api("POST", "/v1/resume", Json::object()).status, 200);
+    ASSERT_TRUE(holder.wait_for(1));
+    ASSERT_TRUE(hub.await(large, [](const Json& e) { return e["waiting_for"].is_object(); }));
+    // From then on the others may not take what is left.
+    ASSERT_TRUE(eventually(
+        [&] { return hub.get("/v1/executions/" + large + "/explain")["score"]["beyond_max_wait"] == true; }));
+    ASSERT_EQ(hub.api("POST", "/v1/resume", {{"workflow_type", "small"}}).status, 200);
+    const std::string small = batch["executions"][2]["execution_id"];
+    EXPECT_TRUE(hub.await(small, [](const Json& e) {
+        return e["waiting_for"].is_object() &&
+               e["waiting_for"]["detail"].get<std::string>().find("kept for one") != std::string::npos;
+    }));
+    EXPECT_FALSE(receiver.started(small));
+    // It cost less than was thought: 10 - 1 leaves room for it, and what it leaves is for the others.
+    ASSERT_EQ(Peer::call_back(holder.asked()[0], {{"status", "completed"}, {"metrics", {{"cost_usd", "1"}}}}).status,
+              200);
+    EXPECT_EQ(hub.await_end(large)["status"], "completed");
+    EXPECT_EQ(hub.await_end(small)["status"], "completed");
+    const auto starts = receiver.starts();
+    ASSERT_FALSE(starts.empty());
+    EXPECT_EQ(starts.front().execution, large);
+}
+
 }
 }

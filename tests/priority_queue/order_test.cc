@@ -371,6 +371,15 @@ TEST(Order, WhatIsHeldWaitsApart) {
                 ASSERT_EQ(order.holds(id), out);
                 if (!out) free.push_back(entry);
             }
+            for (const auto& batch : batches) {
+                std::optional<std::pair<TimePoint, ExecutionId>> eldest;
+                for (const auto& [id, entry] : all)
+                    if (entry.batch == batch && (!eldest || std::pair{entry.ready_at, id} < *eldest))
+                        eldest = {entry.ready_at, id};
+                const auto found = order.eldest_of(batch, kNow, hours{4});
+                ASSERT_EQ(found.has_value(), eldest.has_value());
+                if (found) ASSERT_EQ(found->id, eldest->second);
+            }
             // Of each key the first that comes is the one there is a slot for.
             std::map<ExecutionId, std::string> key_of;
             for (const auto& entry : free) key_of[entry.id] = entry.key;
