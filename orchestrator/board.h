@@ -382,6 +382,7 @@ class Board {
     void correct_share(const domain::ExecutionId& execution, double amount);
     void hold_by_budget(LaneState& state, const domain::Demand& asked, domain::TimePoint now);
     bool keep_for_batches(const PlanInput& input);
+    resource_manager::BatchBudgetLimit batch_limit(const resource_manager::BudgetState& budget) const;
 
     Operations& operations_;
     std::function<domain::TimePoint()> now_;

@@ -182,7 +182,7 @@ void Board::limit_by_budgets(PlanInput& input, LaneView& view, LaneState& state,
         view.budgeted = true;
         const auto [at, added] = shared.try_emplace(&budget, 0);
         if (added)
-            at->second = asked.batch ? input.admission.add(resource_manager::BatchBudgetLimit{{&budget, {}}})
+            at->second = asked.batch ? input.admission.add(batch_limit(budget))
                                      : input.admission.add(resource_manager::BudgetLimit{&budget, {}});
         view.limiters.push_back(at->second);
         if (critical) continue;
@@ -212,10 +212,8 @@ void Board::hold_by_budget(LaneState& state, const domain::Demand& asked, TimePo
         demand.batch = budget.budget.scope.batch;
         if (demand.batch && !state.order.has(*demand.batch)) continue;
         std::optional<LaneState::Held> held;
-        const auto kept = kept_for_.find(budget.budget.id);
-        const bool for_another = kept != kept_for_.end() && kept->second != asked.lane;
         if (demand.batch)
-            if (auto gate = resource_manager::BudgetLimit{&budget, {}, for_another}.check(demand, now))
+            if (auto gate = batch_limit(budget).check(demand, now))
                 held = {priority_queue::Order::kAll, *std::move(gate)};
         demand.priority = 0;
         if (!held)
@@ -236,6 +234,11 @@ void Board::hold_by_budget(LaneState& state, const domain::Demand& asked, TimePo
         if (!batches.contains(batch)) state.order.hold_below(batch, 0, slots);
     state.held = std::move(lane);
     state.held_batches = std::move(batches);
+}
+
+resource_manager::BatchBudgetLimit Board::batch_limit(const resource_manager::BudgetState& budget) const {
+    const auto kept = kept_for_.find(budget.budget.id);
+    return {{&budget, {}}, kept == kept_for_.end() ? std::nullopt : std::optional(kept->second)};
 }
 
 /// Whoever waits apart is not asked in his turn, so what he lacks of his batch's budget is kept for him here: from all

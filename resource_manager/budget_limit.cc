@@ -120,6 +120,11 @@ std::optional<Gate> BudgetLimit::check(const Demand& demand, TimePoint now) cons
     return gate;
 }
 
+std::optional<Gate> BatchBudgetLimit::check(const Demand& demand, TimePoint now) const {
+    const bool for_another = kept_for && *kept_for != demand.lane;
+    return BudgetLimit{state, taken, kept || for_another}.check(demand, now);
+}
+
 bool BudgetLimit::lacking(const Demand& demand, TimePoint now) const {
     const auto share = state->budget.scope.share(demand);
     return share && !state->allows(taken + *share, now) &&

@@ -211,8 +211,8 @@ struct KeyShare {
     std::string key(const domain::Demand& demand) const;
     std::int64_t asked(const domain::Demand& demand) const;
     bool below_ceiling(const domain::Demand& demand, domain::TimePoint now) const;
-    /// Of one that does not fit: until when its key has no room for it whatever others do, as long as nothing of the key
-    /// ends or is given back (KeyMeters::take_eased). nullopt: that may change with what others do.
+    /// Of one that does not fit: until when its key has no room for it whatever others do, as long as nothing of the
+    /// key ends or is given back (KeyMeters::take_eased). nullopt: that may change with what others do.
     std::optional<domain::TimePoint> closed_until(const domain::Demand& demand, domain::TimePoint now) const;
     /// What the guarantees of others that wait still give them.
     std::int64_t claimed_by_others(const std::string& key, domain::TimePoint now) const;
@@ -244,6 +244,10 @@ struct BudgetLimit {
 /// One of a batch: others of the lane may go.
 struct BatchBudgetLimit : BudgetLimit {
     static constexpr bool kWholeLane = false;
+    /// One of this lane, which waits apart, has waited too long and is to have what comes free.
+    std::optional<domain::Lane> kept_for = {};
+
+    std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
 };
 
 /// Its step that lets what is of little priority wait: others of the lane may go.
