@@ -261,8 +261,9 @@ class Board {
     struct LaneState {
         priority_queue::Order order;
         std::map<priority_queue::Order::Group, KeyGroup> groups;
-        /// Of those the ones that may not be as they were, and closed ones that stay so for a while.
+        /// Of those the ones that may not be as they were.
         std::set<priority_queue::Order::Group> restless;
+        /// Closed ones that stay so for a while.
         KeySleepers sleepers;
         /// Open ones whose being open lasts from then on.
         std::set<std::pair<domain::TimePoint, priority_queue::Order::Group>> settling;
@@ -351,7 +352,7 @@ class Board {
     void set_free_slots(const domain::Lane& lane, LaneState& state, const std::string& key);
     void count_keys_anew();
     void ask_keys(PlanInput& input, domain::TimePoint now);
-    /// Nobody takes it for waiting for another limit than the one that closes it.
+    /// It is counted as waiting for no other limit than the one that closes it.
     static bool counts_only(const KeyGroup& known);
     void wake_keys(PlanInput& input, domain::TimePoint now);
     void count_keys(PlanInput& input, const LaneView& view, LaneState& state, domain::TimePoint now);
@@ -381,7 +382,9 @@ class Board {
     /// It took `amount`; 0: it was not sent.
     void correct_share(const domain::ExecutionId& execution, double amount);
     void hold_by_budget(LaneState& state, const domain::Demand& asked, domain::TimePoint now);
+    /// True: it was kept for others before.
     bool keep_for_batches(const PlanInput& input);
+    /// With whom it is kept for.
     resource_manager::BatchBudgetLimit batch_limit(const resource_manager::BudgetState& budget) const;
 
     Operations& operations_;

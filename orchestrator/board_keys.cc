@@ -155,8 +155,8 @@ void Board::ask_group(PlanInput& input, const LaneView& view, LaneState& state, 
         if (!lasting) state.settling.emplace(lasts_from, group);
         return;
     }
-    auto until =
-        counts_only(known) ? share_at(input, view.key_shares[known.closed_by]).closed_until(demand, now) : std::nullopt;
+    const auto& share = share_at(input, view.key_shares[known.closed_by]);
+    auto until = counts_only(known) ? share.closed_until(demand, now) : std::nullopt;
     // One beyond its max_wait is asked in its turn: what it lacks then is kept for it.
     state.order.show(group, demand.starving && !until ? 1 : 0, noting);
     if (!until) {
@@ -166,8 +166,7 @@ void Board::ask_group(PlanInput& input, const LaneView& view, LaneState& state, 
     }
     if (!demand.starving) until = std::min(*until, *state.order.starves_at(group, view.max_wait));
     if (!lasting) until = std::min(*until, lasts_from);
-    const auto& pointer = share_at(input, view.key_shares[known.closed_by]).pointer;
-    state.sleepers.sleep(group, {known.closed_by, domain::limit_key(group.limit_keys, pointer)}, *until);
+    state.sleepers.sleep(group, {known.closed_by, share.key(demand)}, *until);
     state.restless.erase(group);
 }
 

@@ -242,7 +242,7 @@ resource_manager::BatchBudgetLimit Board::batch_limit(const resource_manager::Bu
 }
 
 /// Whoever waits apart is not asked in his turn, so what he lacks of his batch's budget is kept for him here: from all
-/// other lanes, for the one that has waited longest (protocol R16). True: it was kept for others before.
+/// other lanes, for the one that has waited longest (protocol R16).
 bool Board::keep_for_batches(const PlanInput& input) {
     const auto now = now_();
     struct Keeping {

@@ -141,7 +141,7 @@ class Order {
     void hold_below(const domain::BatchId& batch, int priority, const FreeSlots& free_slots);
     /// Whether anything of it waits here.
     bool has(const domain::BatchId& batch) const;
-    /// Which of it has waited longest, held or not; among those that are starving if it has waited beyond max_wait.
+    /// Which of it has waited longest, held or not; starving if that is beyond max_wait.
     std::optional<Candidate> eldest_of(const domain::BatchId& batch, domain::TimePoint now,
                                        domain::Duration max_wait) const;
     bool holds(const domain::ExecutionId& id) const { return held_.contains(id); }

@@ -366,8 +366,7 @@ TEST(Boards, EveryQueryHasAnAnswer) {
             return open.empty();
         },
         60);
-    std::printf("%zu queries and %zu metrics, answered after %.0f s\n", asked, declared,
-                std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+    std::printf("%zu queries and %zu metrics, answered after %.0f s\n", asked, declared, seconds_since(began));
     EXPECT_TRUE(all);
     EXPECT_EQ(prometheus.complaint("hub_up"), "empty");
     EXPECT_EQ(prometheus.complaint("max(up{job=\"impresario\"}) == 1"), "") << "every scrape is read";

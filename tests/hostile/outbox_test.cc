@@ -40,7 +40,7 @@ TEST(HostileOutbox, WhoIsDownWithAHundredThousandEventsWaitingCostsNobodyAnythin
     const auto begun = steady_clock::now();
     run(50);
     ASSERT_TRUE(ear.wait_for(70)) << "nobody else waits";
-    const auto took = std::chrono::duration<double>(steady_clock::now() - begun).count();
+    const auto took = seconds_since(begun);
     // Its own: what the other has just been told may not be marked so yet.
     const auto rows =
         std::stol(hub.database.value("select count(*) from outbox_messages m join subscribers s using (subscriber_id) "
@@ -58,8 +58,7 @@ TEST(HostileOutbox, WhoIsDownWithAHundredThousandEventsWaitingCostsNobodyAnythin
     ASSERT_TRUE(back.wait_for(1));
     const auto heard = steady_clock::now();
     ASSERT_TRUE(back.wait_for(kEnough, 120));
-    std::printf("%.0f events a second, one after the other\n",
-                static_cast<double>(kEnough) / std::chrono::duration<double>(steady_clock::now() - heard).count());
+    std::printf("%.0f events a second, one after the other\n", static_cast<double>(kEnough) / seconds_since(heard));
     const auto told = back.asked();
     for (std::size_t i = 0; i < kEnough; ++i) ASSERT_EQ(told[i].json["data"]["seq"], i + 1);
     EXPECT_LT(static_cast<long>(hub.hub->memory_kib()) - static_cast<long>(before),

@@ -15,8 +15,8 @@ inline std::string program() {
 /// Whether it was built with a sanitizer, which scripts/sanitize says. It is slower then, and larger.
 inline bool sanitized() { return std::getenv("IMPRESARIO_SANITIZED") != nullptr; }
 
-/// How many times as long as it usually may, the program may take now. Every bound of how quick it is goes by this;
-/// what waits for something (eventually, await, wait_for) does so itself.
+/// How many times as long as it usually may, the program may take now. A bound of how quick it is goes by this, unless
+/// it asks by itself; what waits for something (eventually, await, wait_for) needs not.
 inline double patience() { return sanitized() ? 4 : 1; }
 
 }
