@@ -164,6 +164,15 @@ std::int64_t RowReader::integer() {
     return value;
 }
 
+bool RowReader::repeats(std::size_t columns) const {
+    if (row_ == 0) return false;
+    for (auto column = column_; column < column_ + columns; ++column)
+        if (rows_.null(row_, column) != rows_.null(row_ - 1, column) ||
+            rows_.text(row_, column) != rows_.text(row_ - 1, column))
+            return false;
+    return true;
+}
+
 std::vector<std::int64_t> RowReader::integers() {
     std::vector<std::int64_t> values;
     if (rows_.binary(column_)) {

@@ -241,7 +241,9 @@ class RowReader {
     }
     /// The bytes of a bytea column.
     std::string bytes();
-    void skip() { ++column_; }
+    void skip(std::size_t columns = 1) { column_ += columns; }
+    /// Whether the row before has the same in the next so many columns.
+    bool repeats(std::size_t columns) const;
 
     /// Those of an array of whole numbers without nulls.
     std::vector<std::int64_t> integers();

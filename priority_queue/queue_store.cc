@@ -43,7 +43,7 @@ Execution read_execution(RowReader& row) {
     e.max_retries = row.small();
     e.attempts = row.small();
     if (row.null()) {
-        for (int i = 0; i < 9; ++i) row.skip();
+        row.skip(9);
     } else {
         domain::LiveAttempt attempt;
         attempt.id = row.id<domain::AttemptId>();

@@ -127,20 +127,30 @@ std::vector<Part> parts(const std::vector<BudgetState>& budgets, const domain::D
     return parts;
 }
 
-std::optional<std::vector<Part>> take(std::vector<BudgetRoom>& rooms, const domain::Demand& demand) {
+bool same_money(const domain::Demand& a, const domain::Demand& b) {
+    return a.cost == b.cost && a.guessed == b.guessed && a.lane == b.lane && a.batch == b.batch && a.needs == b.needs;
+}
+
+std::vector<Part> parts(const std::vector<BudgetRoom>& rooms, const domain::Demand& demand) {
     std::vector<Part> parts;
-    std::vector<BudgetRoom*> of;
     parts.reserve(rooms.size());
-    of.reserve(rooms.size());
-    for (auto& room : rooms) {
-        const auto share = room.budget().scope.share(demand);
-        if (!share) continue;
-        if (!room.allows(*share)) return std::nullopt;
-        parts.push_back({room.budget().id, room.window(), *share});
-        of.push_back(&room);
-    }
-    for (std::size_t i = 0; i < of.size(); ++i) of[i]->take(parts[i].amount);
+    for (const auto& room : rooms)
+        if (const auto share = room.budget().scope.share(demand))
+            parts.push_back({room.budget().id, room.window(), *share});
     return parts;
+}
+
+bool take(std::vector<BudgetRoom>& rooms, const std::vector<Part>& parts) {
+    std::vector<BudgetRoom*> of;
+    of.reserve(parts.size());
+    auto room = rooms.begin();
+    for (const auto& part : parts) {
+        room = std::find_if(room, rooms.end(), [&](const auto& each) { return each.budget().id == part.budget; });
+        if (!room->allows(part.amount)) return false;
+        of.push_back(&*room);
+    }
+    for (std::size_t i = 0; i < parts.size(); ++i) of[i]->take(parts[i].amount);
+    return true;
 }
 
 void reserve(std::vector<BudgetState>& budgets, const domain::Demand& demand, domain::TimePoint at) {

@@ -90,9 +90,13 @@ struct Part {
 /// What of a demand falls on which budget, in the window of `at`. What is free is there too: its window is pinned.
 std::vector<Part> parts(const std::vector<BudgetState>& budgets, const domain::Demand& demand, domain::TimePoint at);
 
-/// The same in the window of the rooms, of all of which it is taken; nullopt: of one it does not fit, and of none it
-/// is.
-std::optional<std::vector<Part>> take(std::vector<BudgetRoom>& rooms, const domain::Demand& demand);
+/// Whether the same of both falls on any budget.
+bool same_money(const domain::Demand& a, const domain::Demand& b);
+
+/// The same in the windows of the rooms.
+std::vector<Part> parts(const std::vector<BudgetRoom>& rooms, const domain::Demand& demand);
+/// All of the parts is taken, or nothing where one does not fit. They are of these rooms, in their order.
+bool take(std::vector<BudgetRoom>& rooms, const std::vector<Part>& parts);
 
 /// Books in memory what the demand asks of each.
 void reserve(std::vector<BudgetState>& budgets, const domain::Demand& demand, domain::TimePoint at);

@@ -5,8 +5,11 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -26,13 +29,43 @@ using platform::Tx;
 
 namespace {
 
-using Accounts = std::unordered_map<AttemptId, AttemptAccount>;
+/// Attempts of which the same was booked share one; of others there is none.
+using Accounts = std::unordered_map<AttemptId, std::shared_ptr<const AttemptAccount>>;
 
-struct Posting {
-    const Movement* movement;
-    LedgerEntry entry;
-    /// Once it is known to be open.
-    std::int64_t account = 0;
+/// Movements to be booked. Most of a batch are alike: what they book stands there once, as a shape.
+class Postings {
+  public:
+    struct Shape {
+        MovementKind kind;
+        bool estimated;
+        std::vector<LedgerEntry> entries;
+        std::int64_t movements = 0;
+        /// Of each entry, once it is known to be open.
+        std::vector<std::int64_t> accounts = {};
+    };
+    struct Posting {
+        const Movement* movement;
+        std::size_t shape;
+    };
+    /// What this one books, and others like it: a place in shapes().
+    std::size_t shape(const Movement& movement, std::vector<LedgerEntry> entries) {
+        shapes_.push_back({movement.kind, movement.estimated, std::move(entries)});
+        return shapes_.size() - 1;
+    }
+    /// One that books nothing is not posted. Borrows the movement.
+    void add(const Movement& movement, std::size_t shape) {
+        if (shapes_[shape].entries.empty()) return;
+        ++shapes_[shape].movements;
+        postings_.push_back({&movement, shape});
+    }
+    bool empty() const { return postings_.empty(); }
+    const std::vector<Posting>& all() const { return postings_; }
+    std::vector<Shape>& shapes() { return shapes_; }
+    const std::vector<Shape>& shapes() const { return shapes_; }
+
+  private:
+    std::vector<Shape> shapes_;
+    std::vector<Posting> postings_;
 };
 
 /// Which budgets a call is about.
@@ -65,11 +98,11 @@ struct Concerns {
 class OpenAccounts {
   public:
     /// Rows of budget, window and account; `skipping` columns of something else between the last two.
-    void read(const Rows& rows, int skipping = 0) {
+    void read(const Rows& rows, std::size_t skipping = 0) {
         for (std::size_t i = 0; i < rows.size(); ++i) {
             RowReader row(rows, i);
             const auto place = place_in(row);
-            for (int each = 0; each < skipping; ++each) row.skip();
+            row.skip(skipping);
             const auto account = row.integer();
             places_.emplace(account, place);
             accounts_.emplace(place, account);
@@ -99,24 +132,26 @@ class OpenAccounts {
         entry.window = {at->second.start, at->second.end};
         return entry;
     }
-    /// Of each posting the account, which it opens where there is none. Their budgets are locked: nobody else opens one
+    /// Of each entry the account, which it opens where there is none. Their budgets are locked: nobody else opens one
     /// of these meanwhile.
-    void open(Tx& tx, std::vector<Posting>& postings) {
+    void open(Tx& tx, std::vector<Postings::Shape>& shapes) {
         std::set<Place> missing;
-        for (auto& each : postings) {
-            const auto account = of(each.entry);
-            if (!account) missing.insert({each.entry.budget, each.entry.window.start, each.entry.window.end});
-            each.account = account.value_or(0);
+        for (const auto& shape : shapes)
+            for (const auto& each : shape.entries)
+                if (!of(each)) missing.insert({each.budget, each.window.start, each.window.end});
+        if (!missing.empty()) {
+            std::array<SqlArray, 3> a;
+            for (const auto& each : missing) {
+                a[0].add(each.budget);
+                a[1].add(each.start);
+                a[2].add(each.end);
+            }
+            read(tx.exec(sql::open_accounts, Params().add(std::move(a))));
         }
-        if (missing.empty()) return;
-        std::array<SqlArray, 3> a;
-        for (const auto& each : missing) {
-            a[0].add(each.budget);
-            a[1].add(each.start);
-            a[2].add(each.end);
+        for (auto& shape : shapes) {
+            shape.accounts.reserve(shape.entries.size());
+            for (const auto& each : shape.entries) shape.accounts.push_back(of(each).value());
         }
-        read(tx.exec(sql::open_accounts, Params().add(std::move(a))));
-        for (auto& each : postings) each.account = of(each.entry).value();
     }
 
   private:
@@ -137,41 +172,79 @@ class OpenAccounts {
     std::unordered_map<std::int64_t, Place> places_;
 };
 
-/// A movement as it stands in the table; the lists go by `accounts`, or are empty where all are zero.
-struct Booked {
-    AttemptId attempt;
-    std::optional<MovementKind> kind;
-    int ordinal = 0;
+/// What a movement has booked; the lists go by `accounts`, or are empty where all are zero.
+struct Lines {
     std::vector<std::int64_t> accounts;
     std::vector<std::int64_t> reserved;
     std::vector<std::int64_t> suspense;
     std::vector<std::int64_t> settled;
 };
 
-Booked read_booked(RowReader& row) {
-    Booked booked;
-    booked.attempt = row.id<AttemptId>();
-    booked.kind = parse_movement_kind(row.view());
-    booked.ordinal = row.small();
-    booked.accounts = row.integers();
-    booked.reserved = row.integers();
-    booked.suspense = row.integers();
-    booked.settled = row.integers();
-    return booked;
+/// A movement as it stands in the table. Neighbours that have booked the same share their lines.
+struct Booked {
+    AttemptId attempt;
+    std::optional<MovementKind> kind;
+    int ordinal = 0;
+    std::shared_ptr<const Lines> lines;
+};
+
+std::vector<Booked> read_booked(const Rows& rows) {
+    std::vector<Booked> movements;
+    movements.reserve(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        Booked booked;
+        booked.attempt = row.id<AttemptId>();
+        booked.kind = parse_movement_kind(row.view());
+        booked.ordinal = row.small();
+        if (row.repeats(4)) {
+            booked.lines = movements.back().lines;
+        } else {
+            Lines lines;
+            lines.accounts = row.integers();
+            lines.reserved = row.integers();
+            lines.suspense = row.integers();
+            lines.settled = row.integers();
+            booked.lines = std::make_shared<const Lines>(std::move(lines));
+        }
+        movements.push_back(std::move(booked));
+    }
+    return movements;
 }
 
-Accounts accounts_of(const std::vector<Booked>& movements, const OpenAccounts& open) {
-    Accounts accounts;
+std::vector<LedgerEntry> entries_in(const Lines& lines, const OpenAccounts& open) {
+    std::vector<LedgerEntry> entries;
+    entries.reserve(lines.accounts.size());
     const auto at = [](const std::vector<std::int64_t>& amounts, std::size_t place) {
         return domain::MicroUsd{amounts.empty() ? 0 : amounts.at(place)};
     };
+    for (std::size_t n = 0; n < lines.accounts.size(); ++n) {
+        entries.push_back(open.entry(lines.accounts[n]));
+        entries.back().change = {at(lines.settled, n), at(lines.reserved, n), at(lines.suspense, n)};
+    }
+    return entries;
+}
+
+/// The account with the entries booked.
+std::shared_ptr<const AttemptAccount> booked_in(const std::shared_ptr<const AttemptAccount>& account, MovementKind kind,
+                                                int ordinal, const std::vector<LedgerEntry>& entries) {
+    auto after = account ? *account : AttemptAccount();
+    for (const auto& each : entries) after.book(kind, ordinal, each);
+    return std::make_shared<const AttemptAccount>(std::move(after));
+}
+
+/// Movements in the order in which they were written.
+Accounts accounts_of(const std::vector<Booked>& movements, const OpenAccounts& open) {
+    Accounts accounts;
+    // What the same movement makes of the same account.
+    using Step = std::tuple<const AttemptAccount*, MovementKind, int, const Lines*>;
+    std::map<Step, std::shared_ptr<const AttemptAccount>> after;
     for (const auto& each : movements) {
+        if (!each.kind) continue;
         auto& account = accounts[each.attempt];
-        for (std::size_t n = 0; each.kind && n < each.accounts.size(); ++n) {
-            auto entry = open.entry(each.accounts[n]);
-            entry.change = {at(each.settled, n), at(each.reserved, n), at(each.suspense, n)};
-            account.book(*each.kind, each.ordinal, entry);
-        }
+        auto& next = after[{account.get(), *each.kind, each.ordinal, each.lines.get()}];
+        if (!next) next = booked_in(account, *each.kind, each.ordinal, entries_in(*each.lines, open));
+        account = next;
     }
     return accounts;
 }
@@ -223,11 +296,14 @@ Known look(Tx& tx, const platform::Statement& which, const Concerns& concerns, s
     if (!concerns.attempts.empty()) {
         const auto recent = ask_accounts(tx, recent_accounts.all());
         const auto rows = tx.exec(sql::movements_of_attempts, Params().add(SqlArray::of(concerns.attempts)));
-        const auto movements = platform::read_rows(rows, read_booked);
+        const auto movements = read_booked(rows);
         known.open.read_asked(recent());
         std::set<std::int64_t> used;
         std::set<std::int64_t> missing;
-        for (const auto& each : movements) used.insert(each.accounts.begin(), each.accounts.end());
+        const Lines* before = nullptr;
+        for (const auto& each : movements)
+            if (const auto* lines = each.lines.get(); std::exchange(before, lines) != lines)
+                used.insert(lines->accounts.begin(), lines->accounts.end());
         std::copy_if(used.begin(), used.end(), std::inserter(missing, missing.end()),
                      [&](std::int64_t account) { return !known.open.has(account); });
         if (!missing.empty()) known.open.read_asked(ask_accounts(tx, missing)());
@@ -255,70 +331,42 @@ std::string text(Wide sum) {
     return std::to_string(units) + std::string(18 - digits.size(), '0') + digits;
 }
 
+/// What so many movements change an account by.
 struct Moved {
     Wide reserved = 0;
     Wide suspense = 0;
     Wide settled = 0;
-    void add(const Balance& change) {
-        reserved += change.reserved.value;
-        suspense += change.suspense.value;
-        settled += change.settled.value;
+    void add(const Balance& change, std::int64_t movements) {
+        reserved += Wide{change.reserved.value} * movements;
+        suspense += Wide{change.suspense.value} * movements;
+        settled += Wide{change.settled.value} * movements;
     }
 };
 
-/// What many movements of a batch have in common: kind, accounts and amounts.
-class Shapes {
+/// The shapes as parameters $5 to $12 of post_movements.sql: of each which kind and how many accounts, and where its
+/// lists begin in the last. Lists that are the same stand there once.
+class ShapeColumns {
   public:
-    using Postings = std::vector<Posting>::const_iterator;
-    /// Its number, counted from 1. The postings of one movement, which follow those of the one before and stay there.
-    std::int64_t add(Postings first, Postings last) {
-        // Neighbours are mostly alike.
-        if (latest_ == 0 || !same(latest_first_, first, first, last)) latest_ = look_up(first, last);
-        latest_first_ = first;
-        return latest_;
+    void add(const Postings::Shape& shape) {
+        columns_[0].add(name(shape.kind));
+        columns_[1].add(shape.estimated);
+        columns_[2].add(static_cast<std::int64_t>(shape.accounts.size()));
+        columns_[3].add(place(shape.accounts));
+        columns_[4].add(place(amounts(shape, [](const Balance& change) { return change.reserved; })));
+        columns_[5].add(place(amounts(shape, [](const Balance& change) { return change.suspense; })));
+        columns_[6].add(place(amounts(shape, [](const Balance& change) { return change.settled; })));
     }
-    /// $5 to $12 of post_movements.sql.
     void add_to(Params& params) && { params.add(std::move(columns_)).add(std::move(lists_)); }
 
   private:
-    static bool same(Postings first, Postings last, Postings other, Postings other_last) {
-        if (first->movement->kind != other->movement->kind || first->movement->estimated != other->movement->estimated)
-            return false;
-        return std::equal(first, last, other, other_last, [](const Posting& a, const Posting& b) {
-            return a.account == b.account && a.entry.change == b.entry.change;
-        });
+    template <class Part>
+    static std::vector<std::int64_t> amounts(const Postings::Shape& shape, Part part) {
+        std::vector<std::int64_t> amounts;
+        amounts.reserve(shape.entries.size());
+        for (const auto& each : shape.entries) amounts.push_back(part(each.change).value);
+        return amounts;
     }
-    std::int64_t look_up(Postings first, Postings last) {
-        const auto list = [&](auto value) {
-            std::vector<std::int64_t> values;
-            values.reserve(static_cast<std::size_t>(last - first));
-            for (auto each = first; each != last; ++each) values.push_back(value(*each));
-            return place(std::move(values));
-        };
-        const Shape shape{first->movement->kind,
-                          first->movement->estimated,
-                          last - first,
-                          {list([](const Posting& each) { return each.account; }),
-                           list([](const Posting& each) { return each.entry.change.reserved.value; }),
-                           list([](const Posting& each) { return each.entry.change.suspense.value; }),
-                           list([](const Posting& each) { return each.entry.change.settled.value; })}};
-        const auto [at, added] = shapes_.try_emplace(shape, static_cast<std::int64_t>(shapes_.size()) + 1);
-        if (!added) return at->second;
-        columns_[0].add(name(shape.kind));
-        columns_[1].add(shape.estimated);
-        columns_[2].add(shape.count);
-        for (std::size_t i = 0; i < shape.places.size(); ++i) columns_[3 + i].add(shape.places[i]);
-        return at->second;
-    }
-    /// Where its lists begin, counted from 1; nullopt: all are zero, and there is none.
-    using Places = std::array<std::optional<std::int64_t>, 4>;
-    struct Shape {
-        MovementKind kind;
-        bool estimated;
-        std::int64_t count;
-        Places places;
-        friend auto operator<=>(const Shape&, const Shape&) = default;
-    };
+    /// Counted from 1; nullopt: all are zero, and there is none.
     std::optional<std::int64_t> place(std::vector<std::int64_t> list) {
         if (std::all_of(list.begin(), list.end(), [](std::int64_t each) { return each == 0; })) return std::nullopt;
         const auto [at, added] = places_.try_emplace(std::move(list), static_cast<std::int64_t>(lists_.size()) + 1);
@@ -327,31 +375,28 @@ class Shapes {
         return at->second;
     }
 
-    std::map<Shape, std::int64_t> shapes_;
     std::map<std::vector<std::int64_t>, std::int64_t> places_;
     std::array<SqlArray, 7> columns_;
     SqlArray lists_;
-    std::int64_t latest_ = 0;
-    Postings latest_first_;
 };
 
-/// Those of a movement stand together, and none was booked before. Their budgets are locked.
-void post(Tx& tx, std::vector<Posting> postings, OpenAccounts& open) {
+/// None was booked before. Their budgets are locked.
+void post(Tx& tx, Postings postings, OpenAccounts& open) {
     if (postings.empty()) return;
-    open.open(tx, postings);
-    std::map<std::int64_t, Moved> moved;
+    open.open(tx, postings.shapes());
     std::array<SqlArray, 4> a;
-    Shapes shapes;
-    for (auto first = postings.begin(); first != postings.end();) {
-        const auto& movement = *first->movement;
-        const auto last =
-            std::find_if(first, postings.end(), [&](const Posting& each) { return each.movement != &movement; });
-        for (auto each = first; each != last; ++each) moved[each->account].add(each->entry.change);
-        a[0].add(movement.execution);
-        a[1].add(movement.attempt);
-        a[2].add(movement.ordinal);
-        a[3].add_bigint(shapes.add(first, last));
-        first = last;
+    for (const auto& [movement, shape] : postings.all()) {
+        a[0].add(movement->execution);
+        a[1].add(movement->attempt);
+        a[2].add(movement->ordinal);
+        a[3].add_bigint(static_cast<std::int64_t>(shape) + 1);
+    }
+    ShapeColumns columns;
+    std::map<std::int64_t, Moved> moved;
+    for (const auto& shape : postings.shapes()) {
+        columns.add(shape);
+        for (std::size_t i = 0; i < shape.entries.size(); ++i)
+            moved[shape.accounts[i]].add(shape.entries[i].change, shape.movements);
     }
     std::array<SqlArray, 4> b;
     for (const auto& [account, change] : moved) {
@@ -362,9 +407,31 @@ void post(Tx& tx, std::vector<Posting> postings, OpenAccounts& open) {
     }
     Params params;
     params.add(std::move(a));
-    std::move(shapes).add_to(params);
+    std::move(columns).add_to(params);
     tx.send(sql::post_movements, params.add(std::move(b)));
 }
+
+/// What a demand that is settled, or whatever else is so, falls on. Borrows the budgets.
+class Asked {
+  public:
+    explicit Asked(const std::vector<BudgetState>& budgets) : budgets_(budgets) {}
+    /// True: those of the call before have been left, they are the same. Borrows the demand until the next call.
+    bool ask(const domain::Demand& demand, TimePoint pinned_at) {
+        if (demand_ && same_money(*demand_, demand) && covers(pinned_at)) return true;
+        demand_ = &demand;
+        parts_ = resource_manager::parts(budgets_, demand, pinned_at);
+        return false;
+    }
+    const std::vector<Part>& parts() const { return parts_; }
+
+  private:
+    bool covers(TimePoint at) const {
+        return std::all_of(parts_.begin(), parts_.end(), [&](const Part& part) { return part.window.contains(at); });
+    }
+    const std::vector<BudgetState>& budgets_;
+    const domain::Demand* demand_ = nullptr;
+    std::vector<Part> parts_;
+};
 
 }
 
@@ -375,20 +442,25 @@ std::vector<std::size_t> LedgerStore::reserve(Tx& tx, const std::vector<Movement
     for (const auto& each : reservations) concerns.add(each);
     auto locked = look(tx, sql::lock_concerned_budgets, concerns, now);
     auto rooms = rooms_of(locked.budgets, now);
-    std::vector<Posting> postings;
-    postings.reserve(reservations.size() * rooms.size());
-    const AttemptAccount nothing;
+    Postings postings;
+    std::vector<Part> asked;
+    const Movement* before = nullptr;
+    std::optional<std::size_t> shape;
     for (std::size_t i = 0; i < reservations.size(); ++i) {
         const auto& movement = reservations[i];
         const auto known = locked.accounts.find(movement.attempt);
-        const auto& account = known == locked.accounts.end() ? nothing : known->second;
-        if (account.has(MovementKind::reserve, movement.ordinal)) continue;
-        const auto parts = take(rooms, movement.demand);
-        if (!parts) {
+        if (known != locked.accounts.end() && known->second->has(MovementKind::reserve, movement.ordinal)) continue;
+        if (!before || !same_money(before->demand, movement.demand)) {
+            asked = parts(rooms, movement.demand);
+            shape = std::nullopt;
+        }
+        before = &movement;
+        if (!take(rooms, asked)) {
             dropped.push_back(i);
             continue;
         }
-        for (auto& entry : entries_of(movement, account, *parts)) postings.push_back({&movement, std::move(entry)});
+        if (!shape) shape = postings.shape(movement, entries_of(movement, {}, asked));
+        postings.add(movement, *shape);
     }
     post(tx, std::move(postings), locked.open);
     return dropped;
@@ -397,20 +469,35 @@ std::vector<std::size_t> LedgerStore::reserve(Tx& tx, const std::vector<Movement
 void LedgerStore::record(Tx& tx, const std::vector<Recorded>& movements) const {
     if (movements.empty()) return;
     Concerns concerns;
-    for (const auto& each : movements) concerns.add(each.movement);
+    std::unordered_map<AttemptId, int> times;
+    for (const auto& each : movements) {
+        concerns.add(each.movement);
+        ++times[each.movement.attempt];
+    }
     // It books whatever the balances are, so they are locked at the last moment and for no round trip: others wait for
     // them. A budget that is changed meanwhile was changed afterwards.
     auto known = look(tx, sql::concerned_budgets, concerns, std::nullopt);
-    std::vector<Posting> postings;
-    postings.reserve(movements.size() * known.budgets.size());
+    Postings postings;
     std::set<domain::BudgetId> budgets;
+    Asked asked(known.budgets);
+    const Movement* before = nullptr;
+    std::shared_ptr<const AttemptAccount> account_before;
+    std::size_t shape = 0;
     for (const auto& [movement, pinned_at] : movements) {
         auto& account = known.accounts[movement.attempt];
-        for (auto& entry : entries_of(movement, account, parts(known.budgets, movement.demand, pinned_at))) {
-            account.book(movement.kind, movement.ordinal, entry);
-            budgets.insert(entry.budget);
-            postings.push_back({&movement, std::move(entry)});
+        const bool same_parts = asked.ask(movement.demand, pinned_at);
+        const bool alike = same_parts && before && account == account_before && before->kind == movement.kind &&
+                           before->ordinal == movement.ordinal && before->estimated == movement.estimated;
+        if (!alike) {
+            auto entries = entries_of(movement, account ? *account : AttemptAccount(), asked.parts());
+            for (const auto& each : entries) budgets.insert(each.budget);
+            shape = postings.shape(movement, std::move(entries));
         }
+        postings.add(movement, shape);
+        before = &movement;
+        account_before = account;
+        if (times[movement.attempt] > 1)
+            account = booked_in(account, movement.kind, movement.ordinal, postings.shapes()[shape].entries);
     }
     if (!budgets.empty()) tx.send(sql::lock_budgets, Params().add(SqlArray::of(budgets)));
     post(tx, std::move(postings), known.open);

@@ -168,6 +168,29 @@ TEST(SqlRows, AreTheSameInBothForms) {
     });
 }
 
+TEST(SqlRows, SayWhatTheyRepeat) {
+    testing::TestDatabase().transact([](Tx& tx) {
+        for (const bool binary : {false, true}) {
+            const auto rows = tx.exec(Statement{
+                "repeated",
+                "values (1::bigint, 'a'::text, 2::bigint), (3, 'a', 2), (3, '', 2), (3, null, 2), (4, null, 2)", false,
+                binary});
+            const auto repeated = [&](std::size_t row, std::size_t skipped, std::size_t columns) {
+                RowReader reader(rows, row);
+                reader.skip(skipped);
+                return reader.repeats(columns);
+            };
+            EXPECT_FALSE(repeated(0, 0, 3)) << "there is none before it";
+            EXPECT_FALSE(repeated(1, 0, 3));
+            EXPECT_TRUE(repeated(1, 1, 2));
+            EXPECT_FALSE(repeated(2, 1, 1));
+            EXPECT_TRUE(repeated(2, 2, 1));
+            EXPECT_FALSE(repeated(3, 1, 1)) << "a null is not an empty text";
+            EXPECT_TRUE(repeated(4, 1, 2));
+        }
+    });
+}
+
 TEST(SqlRows, WhatIsNotKnownInBinaryFormIsSaid) {
     testing::TestDatabase().transact([](Tx& tx) {
         const auto rows = tx.exec(Statement{"others", kOthers, false, true});

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <random>
 #include <thread>
@@ -204,7 +206,7 @@ TEST_F(LedgerTest, WhatIsAlikeIsBookedForEach) {
     put(of_type);
     std::vector<Movement> reservations;
     std::vector<LedgerStore::Recorded> ends;
-    for (const std::int64_t dollars : {2, 2, 3, 2, 0}) {
+    for (const std::int64_t dollars : {2, 2, 2, 3, 0}) {
         reservations.push_back(movement(MovementKind::reserve, attempt(), dollars * kUsd, 1));
         reservations.back().first = true;
     }
@@ -217,10 +219,10 @@ TEST_F(LedgerTest, WhatIsAlikeIsBookedForEach) {
     };
     ended(0, MovementKind::settle, 1);
     ended(1, MovementKind::settle, 1);
-    ended(2, MovementKind::suspend, 0);
-    ended(3, MovementKind::settle, 0, true);
+    ended(2, MovementKind::settle, 1, true);
+    ended(3, MovementKind::suspend, 0);
     ended(4, MovementKind::settle, 4);
-    ended(2, MovementKind::settle, 5);
+    ended(3, MovementKind::settle, 5);
     database_.transact([&](Tx& tx) { LedgerStore().record(tx, ends); });
     std::vector<std::string> rows;
     for (const auto& each : reservations)
@@ -230,11 +232,114 @@ TEST_F(LedgerTest, WhatIsAlikeIsBookedForEach) {
             "|| settled / 1000000 || case when estimated then ' estimated' else '' end, ', ' order by entry_id) "
             "from ledger_entries where budget_id = '" +
             daily.id.text() + "' and attempt_id = '" + each.attempt.text() + "'"));
-    EXPECT_THAT(rows, ElementsAre("reserve 1 2 0 0, settle 0 -2 0 1", "reserve 1 2 0 0, settle 0 -2 0 1",
-                                  "reserve 1 3 0 0, suspend 1 -3 3 0, settle 0 0 -3 5",
-                                  "reserve 1 2 0 0, settle 0 -2 0 2 estimated", "reserve 1 0 0 0, settle 0 0 0 4"));
+    EXPECT_THAT(rows,
+                ElementsAre("reserve 1 2 0 0, settle 0 -2 0 1", "reserve 1 2 0 0, settle 0 -2 0 1",
+                            "reserve 1 2 0 0, settle 0 -2 0 2 estimated",
+                            "reserve 1 3 0 0, suspend 1 -3 3 0, settle 0 0 -3 5", "reserve 1 0 0 0, settle 0 0 0 4"));
     EXPECT_EQ(balance(daily), (Balance{{13 * kUsd}, {}, {}}));
     EXPECT_EQ(database_.value("select count(*) from ledger_movements where cardinality(accounts) <> 2"), "0");
+    EXPECT_THAT(mismatches(), IsEmpty());
+}
+
+TEST_F(LedgerTest, WhatIsBookedHidesNothingThatIsAlikeButForItsNumber) {
+    const auto daily = put(budget("daily", 100));
+    const auto one = attempt();
+    const auto other = attempt();
+    const auto record_both = [&](int ordinal_of_other, std::int64_t dollars) {
+        database_.transact([&](Tx& tx) {
+            LedgerStore().record(tx, {{movement(MovementKind::top_up, one, dollars * kUsd, 1), kNow},
+                                      {movement(MovementKind::top_up, other, dollars * kUsd, ordinal_of_other), kNow}});
+        });
+    };
+    record_both(1, 3);
+    record_both(2, 5);
+    EXPECT_EQ(balance(daily).reserved, MicroUsd{8 * kUsd});
+    EXPECT_THAT(mismatches(), IsEmpty());
+}
+
+// What is alike is worked out once for a whole batch: the ledger is what it would be had each come alone.
+TEST_F(LedgerTest, ABatchBooksWhatOneAfterTheOtherBooks) {
+    const unsigned seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const testing::TestDatabase singly;
+    const auto batches = session();
+    auto settings = settings_;
+    settings.url = singly.url();
+    Connection singles(settings, nullptr);
+    std::vector<Budget> budgets{budget("daily", 90), budget("rolling", 120, {WindowUnit::rolling, "UTC", 0, 1, 3}),
+                                budget("gemini", 60), budget("type", 70)};
+    budgets[2].scope.provider = "gemini";
+    budgets[3].scope.workflow_type = "seo_monitor";
+    for (const auto* database : std::array<const testing::TestDatabase*, 2>{&database_, &singly})
+        database->transact([&](Tx& tx) {
+            for (const auto& each : budgets) BudgetStore().put(tx, each);
+        });
+    std::vector<LedgerStore::Recorded> alive;
+    TimePoint now = kNow;
+    for (int i = 0; i < 40; ++i) {
+        now += minutes{40};
+        std::vector<Movement> reservations;
+        for (auto n = random() % 8; n > 0; --n) {
+            auto one = movement(MovementKind::reserve, attempt(), random() % 4 ? kUsd : 0, 1);
+            one.first = true;
+            if (random() % 4 == 0) one.demand.lane.workflow_type = "seo_monitor";
+            if (random() % 4 == 0) one.demand.needs = {{"gemini", 1, 0, 0, {one.demand.cost.value / 2}}};
+            reservations.push_back(one);
+        }
+        // A delivery that is repeated reserves anew.
+        for (const auto& each : alive)
+            if (each.movement.kind == MovementKind::reserve && random() % 4 == 0) {
+                reservations.push_back(each.movement);
+                reservations.back().ordinal = 2;
+            }
+        std::vector<std::size_t> dropped;
+        std::vector<std::size_t> dropped_singly;
+        batches->transact([&](Tx& tx) { dropped = LedgerStore().reserve(tx, reservations, now); });
+        singles.transact([&](Tx& tx) {
+            for (std::size_t n = 0; n < reservations.size(); ++n)
+                if (!LedgerStore().reserve(tx, {reservations[n]}, now).empty()) dropped_singly.push_back(n);
+        });
+        ASSERT_EQ(dropped, dropped_singly);
+        for (std::size_t n = 0; n < reservations.size(); ++n) {
+            if (std::find(dropped.begin(), dropped.end(), n) != dropped.end()) continue;
+            auto known = reservations[n];
+            known.first = false;
+            alive.push_back({known, now});
+        }
+
+        // Of others nothing was reserved.
+        for (auto n = random() % 4; n > 0; --n)
+            alive.push_back({movement(MovementKind::settle, attempt(), kUsd), now - hours{24 * (random() % 2)}});
+        // Some are heard of no more.
+        std::erase_if(alive, [&](const auto&) { return random() % 4 == 0; });
+        std::vector<LedgerStore::Recorded> recorded;
+        for (const auto& each : alive) {
+            constexpr std::array kKinds{MovementKind::settle, MovementKind::settle,  MovementKind::settle,
+                                        MovementKind::top_up, MovementKind::suspend, MovementKind::release,
+                                        MovementKind::correct};
+            const auto what = random() % (2 * kKinds.size());
+            if (what >= kKinds.size()) continue;
+            auto ending = each;
+            ending.movement.kind = kKinds.at(what);
+            ending.movement.ordinal = what < 3 ? 0 : static_cast<int>(1 + random() % 2);
+            ending.movement.estimated = what == 2;
+            ending.movement.demand.cost = {kUsd * static_cast<std::int64_t>(random() % 2)};
+            for (auto& need : ending.movement.demand.needs) need.cost = ending.movement.demand.cost;
+            recorded.push_back(ending);
+        }
+        batches->transact([&](Tx& tx) { LedgerStore().record(tx, recorded); });
+        for (const auto& each : recorded) singles.transact([&](Tx& tx) { LedgerStore().record(tx, {each}); });
+    }
+    constexpr auto kEntries =
+        "select string_agg(concat_ws(' ', attempt_id, movement, ordinal, budget_id, execution_id, window_start, "
+        "window_end, available, reserved, suspense, settled, estimated), E'\n' order by attempt_id, movement, ordinal, "
+        "budget_id, window_start) from ledger_entries";
+    EXPECT_EQ(database_.value(kEntries), singly.value(kEntries));
+    constexpr auto kBalances =
+        "select string_agg(concat_ws(' ', budget_id, window_start, window_end, reserved, suspense, settled), E'\n' "
+        "order by budget_id, window_start) from budget_balances";
+    EXPECT_EQ(database_.value(kBalances), singly.value(kBalances));
     EXPECT_THAT(mismatches(), IsEmpty());
 }
 

@@ -138,6 +138,50 @@ TEST(Ledger, PartsAreWhatFallsOnEachBudget) {
     EXPECT_EQ(found[1].window, kToday);
 }
 
+TEST(Ledger, RoomsGiveAllPartsOrNone) {
+    std::vector<BudgetState> budgets(3);
+    for (int i = 0; i < 3; ++i) budgets[static_cast<std::size_t>(i)].budget.id = budget(i);
+    budgets[0].budget.limit = {100};
+    budgets[1].budget.scope.provider = "gemini";
+    budgets[2].budget.limit = {60};
+    auto rooms = rooms_of(budgets, kNow);
+    domain::Demand demand;
+    demand.cost = {40};
+    const auto asked = parts(rooms, demand);
+    ASSERT_EQ(asked.size(), 2U);
+    EXPECT_EQ(asked[1].budget, budget(2));
+    EXPECT_EQ(asked[1].window, kToday);
+    EXPECT_TRUE(take(rooms, asked));
+    EXPECT_FALSE(take(rooms, asked)) << "the last has 20 left";
+    EXPECT_TRUE(rooms[0].allows({60})) << "nothing was taken of the first";
+    EXPECT_FALSE(rooms[0].allows({61}));
+    EXPECT_TRUE(take(rooms, {part(2, 20)}));
+}
+
+TEST(Ledger, SameMoneyIsWhatFallsOnTheSameBudgets) {
+    domain::Demand demand;
+    demand.lane = {"default", "seo_monitor"};
+    demand.cost = {100};
+    demand.needs = {{"gemini", 1, 0, 0, {30}}};
+    auto other = demand;
+    other.priority = 90;
+    other.memory_mb = 512;
+    other.concurrency_key = "a";
+    EXPECT_TRUE(same_money(demand, other)) << "these are not asked of budgets";
+    const auto differs = [&](auto change) {
+        auto changed = demand;
+        change(changed);
+        return !same_money(demand, changed);
+    };
+    EXPECT_TRUE(differs([](domain::Demand& each) { each.cost = {101}; }));
+    EXPECT_TRUE(differs([](domain::Demand& each) { each.guessed = true; }));
+    EXPECT_TRUE(differs([](domain::Demand& each) { each.lane.organization_id = "acme"; }));
+    EXPECT_TRUE(differs([](domain::Demand& each) { each.lane.workflow_type = "content_pipeline"; }));
+    EXPECT_TRUE(differs([](domain::Demand& each) { each.needs[0].cost = {31}; }));
+    EXPECT_TRUE(differs([](domain::Demand& each) { each.needs[0].provider = "openai"; }));
+    EXPECT_TRUE(differs([](domain::Demand& each) { each.batch = domain::BatchId(); }));
+}
+
 // Whatever happens in whatever order, twice or not: nothing is ever below zero, and what an end leaves behind is only
 // what was settled.
 TEST(Ledger, NoOrderOfMovementsLosesOrInventsMoney) {

@@ -74,12 +74,12 @@ std::vector<std::size_t> LedgerStore::reserve(Tx& tx, const std::vector<Movement
         const auto& movement = reservations[i];
         const auto account = tables(tx).accounts[movement.attempt];
         if (account.has(MovementKind::reserve, movement.ordinal)) continue;
-        const auto parts = take(rooms, movement.demand);
-        if (!parts) {
+        const auto asked = parts(rooms, movement.demand);
+        if (!take(rooms, asked)) {
             dropped.push_back(i);
             continue;
         }
-        for (const auto& entry : entries_of(movement, account, *parts)) post(tx, movement, entry);
+        for (const auto& entry : entries_of(movement, account, asked)) post(tx, movement, entry);
     }
     return dropped;
 }
