@@ -1,9 +1,14 @@
 #include "platform/memory.h"
 
-#include <malloc.h>
 #include <unistd.h>
 
 #include <fstream>
+
+#ifdef IMPRESARIO_JEMALLOC
+#include <jemalloc/jemalloc.h>
+#else
+#include <malloc.h>
+#endif
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -16,6 +21,12 @@
 #ifdef IMPRESARIO_ADDRESS_SANITIZER
 // GCC 12 exports it without its header.
 extern "C" void __sanitizer_purge_allocator();
+#endif
+
+#ifdef IMPRESARIO_JEMALLOC
+// Read before main(); MALLOC_CONF in the environment overrides it. Each arena keeps what it has freed for a while: the
+// fewer, the less. A thread of its own gives it back also while nothing is allocated.
+const char* malloc_conf = "narenas:2,background_thread:true";
 #endif
 
 namespace impresario::platform {
@@ -31,6 +42,10 @@ std::int64_t resident_bytes() {
 #ifdef IMPRESARIO_ADDRESS_SANITIZER
 // AddressSanitizer keeps what was freed, up to 256 MB, to find who still uses it.
 void give_back_memory() { __sanitizer_purge_allocator(); }
+#elif defined(IMPRESARIO_JEMALLOC)
+// Index 4096 are all arenas: MALLCTL_ARENAS_ALL.
+static_assert(MALLCTL_ARENAS_ALL == 4096);
+void give_back_memory() { mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0); }
 #else
 void give_back_memory() { malloc_trim(0); }
 #endif

@@ -57,6 +57,7 @@ struct LedgerEntry {
     BudgetWindow window;
     domain::MicroUsd available;
     Balance change;
+    friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
 };
 
 /// What of an attempt's money is in a budget.
@@ -90,7 +91,7 @@ struct Part {
 /// What of a demand falls on which budget, in the window of `at`. What is free is there too: its window is pinned.
 std::vector<Part> parts(const std::vector<BudgetState>& budgets, const domain::Demand& demand, domain::TimePoint at);
 
-/// Whether the same of both falls on any budget.
+/// True: the same of both falls on every budget.
 bool same_money(const domain::Demand& a, const domain::Demand& b);
 
 /// The same in the windows of the rooms.

@@ -29,7 +29,7 @@ using platform::Tx;
 
 namespace {
 
-/// Attempts of which the same was booked share one; of others there is none.
+/// Attempts of which the same was booked share one; null where nothing was.
 using Accounts = std::unordered_map<AttemptId, std::shared_ptr<const AttemptAccount>>;
 
 /// Movements to be booked. Most of a batch are alike: what they book stands there once, as a shape.
@@ -49,6 +49,13 @@ class Postings {
     };
     /// What this one books, and others like it: a place in shapes().
     std::size_t shape(const Movement& movement, std::vector<LedgerEntry> entries) {
+        // A few types mostly take turns.
+        constexpr std::size_t kLatest = 8;
+        for (auto i = shapes_.size(); i > 0 && i + kLatest > shapes_.size(); --i) {
+            const auto& known = shapes_[i - 1];
+            if (known.kind == movement.kind && known.estimated == movement.estimated && known.entries == entries)
+                return i - 1;
+        }
         shapes_.push_back({movement.kind, movement.estimated, std::move(entries)});
         return shapes_.size() - 1;
     }
@@ -61,7 +68,6 @@ class Postings {
     bool empty() const { return postings_.empty(); }
     const std::vector<Posting>& all() const { return postings_; }
     std::vector<Shape>& shapes() { return shapes_; }
-    const std::vector<Shape>& shapes() const { return shapes_; }
 
   private:
     std::vector<Shape> shapes_;
@@ -359,11 +365,11 @@ class ShapeColumns {
     void add_to(Params& params) && { params.add(std::move(columns_)).add(std::move(lists_)); }
 
   private:
-    template <class Part>
-    static std::vector<std::int64_t> amounts(const Postings::Shape& shape, Part part) {
+    template <class Of>
+    static std::vector<std::int64_t> amounts(const Postings::Shape& shape, Of of) {
         std::vector<std::int64_t> amounts;
         amounts.reserve(shape.entries.size());
-        for (const auto& each : shape.entries) amounts.push_back(part(each.change).value);
+        for (const auto& each : shape.entries) amounts.push_back(of(each.change).value);
         return amounts;
     }
     /// Counted from 1; nullopt: all are zero, and there is none.
@@ -411,14 +417,14 @@ void post(Tx& tx, Postings postings, OpenAccounts& open) {
     tx.send(sql::post_movements, params.add(std::move(b)));
 }
 
-/// What a demand that is settled, or whatever else is so, falls on. Borrows the budgets.
+/// What a demand falls on, whatever the limits say. Borrows the budgets.
 class Asked {
   public:
     explicit Asked(const std::vector<BudgetState>& budgets) : budgets_(budgets) {}
-    /// True: those of the call before have been left, they are the same. Borrows the demand until the next call.
+    /// True: the parts are still those of the call before. Borrows the demand until the next call.
     bool ask(const domain::Demand& demand, TimePoint pinned_at) {
-        if (demand_ && same_money(*demand_, demand) && covers(pinned_at)) return true;
-        demand_ = &demand;
+        const auto* before = std::exchange(demand_, &demand);
+        if (before && same_money(*before, demand) && covers(pinned_at)) return true;
         parts_ = resource_manager::parts(budgets_, demand, pinned_at);
         return false;
     }
