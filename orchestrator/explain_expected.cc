@@ -21,6 +21,14 @@ bool opens_with_the_next_end(const domain::Gate& gate) {
            std::any_of(gate.numbers.begin(), gate.numbers.end(), [](const auto& n) { return n.first == "in_flight"; });
 }
 
+/// What is held for those that run may turn out to cost less, and comes back then.
+bool holds_money(const domain::Gate& gate) {
+    return gate.kind == GateKind::budget && std::any_of(gate.numbers.begin(), gate.numbers.end(), [](const auto& n) {
+               return (n.first == "reserved" || n.first == "suspense") &&
+                      n.second.find_first_not_of("0.") != std::string::npos;
+           });
+}
+
 void say(std::string& why, const std::string& more) { why += (why.empty() ? "" : "; ") + more; }
 
 /// From here to there that many ends, or starts, are likely to take: half as fast, and twice as fast as lately.
@@ -49,7 +57,11 @@ ExpectedStart expected_start(const Situation& s, const std::vector<GateRun>& blo
     for (const auto& each : blockers) {
         const auto& gate = each.gate;
         const std::string kind(name(gate.kind));
-        if (gate.opens_at) {
+        if (gate.opens_at && holds_money(gate)) {
+            if (latest) latest = std::max(*latest, domain::saturating_add(std::max(*gate.opens_at, s.at), kTurn));
+            say(expected.why, kind + " opens by itself at " + domain::rfc3339(*gate.opens_at) +
+                                  ", or earlier if what is reserved turns out to cost less");
+        } else if (gate.opens_at) {
             not_before(std::max(*gate.opens_at, s.at));
             say(expected.why, kind + " opens by itself at " + domain::rfc3339(*gate.opens_at));
         } else if (opens_with_the_next_end(gate) && s.pace.slow) {

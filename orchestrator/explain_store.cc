@@ -77,6 +77,14 @@ std::vector<GateRun> lane_gates(Tx& tx, const Lane& lane, TimePoint until, TimeP
     });
 }
 
+/// The numbers of a gate are written anew while it is closed: its last ones may be younger than the time asked about.
+std::string numbers_at_first(const GateRun& run) {
+    std::string numbers;
+    for (const auto& [key, value] : run.first_numbers) numbers += (numbers.empty() ? "" : ", ") + key + " " + value;
+    return std::string(name(run.gate.kind)) + " (" + run.gate.subject +
+           "): its numbers are those of later; when it first closed they were " + numbers;
+}
+
 bool closed_at(const GateRun& run, TimePoint at) {
     return run.since && *run.since <= at && (!run.until || *run.until > at);
 }
@@ -299,6 +307,9 @@ std::optional<Situation> ExplainStore::then(Tx& tx, const ExecutionId& id, const
             if (closed_at(run, at)) s.gates.push_back(run);
         for (const auto& run : traced.own_gates)
             if (closed_at(run, at)) s.gates.push_back(run);
+        for (const auto& run : s.gates)
+            if (!run.first_numbers.empty() && run.first_numbers != run.gate.numbers)
+                s.notes.push_back(numbers_at_first(run));
         const auto rows = tx.exec(sql::explain_rank_then, Params()
                                                               .add(e.lane.organization_id)
                                                               .add(e.lane.workflow_type)

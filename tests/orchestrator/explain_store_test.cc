@@ -102,6 +102,27 @@ TEST_F(ExplainStoreTest, TheRankIsThePlaceInTheOrder) {
     }
 }
 
+// The numbers of a gate are written anew while it is closed.
+TEST_F(ExplainStoreTest, OfThePastItIsSaidWhichNumbersAreOfLater) {
+    database_.transact([&](Tx& tx) {
+        const auto now = domain::parse_time("2026-12-01T10:48:41Z").value();
+        const auto e = waiting("seo_monitor", now - hours{1}, now - hours{1}, 50);
+        priority_queue::QueueStore().insert(tx, {{e, {}}});
+        tx.run(
+            "insert into lane_gates (organization_id, workflow_type, gate, subject, detail, numbers, numbers_last, "
+            "since, closed_since) values ('default', 'seo_monitor', 'budget', 'daily', 'why', "
+            "'{\"settled\": \"5\", \"reserved\": \"5\"}', '{\"settled\": \"9.5\", \"reserved\": \"0\"}', "
+            "'2026-12-01T10:48:00Z', '2026-12-01T10:48:00Z')");
+        const auto s = store_.then(tx, e.id, "default", catalogue_, now);
+        ASSERT_TRUE(s && s->gates.size() == 1U);
+        EXPECT_EQ(s->gates[0].gate.numbers[0].second, "9.5");
+        ASSERT_FALSE(s->notes.empty());
+        EXPECT_EQ(
+            s->notes.back(),
+            "budget (daily): its numbers are those of later; when it first closed they were settled 5, reserved 5");
+    });
+}
+
 // However deep the queue, only so much is read.
 TEST_F(ExplainStoreTest, TheAnswerDoesNotCostWhatTheQueueIsDeep) {
     database_.run(

@@ -228,6 +228,21 @@ TEST(Explain, EveryGateSaysWhatOpensIt) {
     }
 }
 
+TEST(Explain, WhatABudgetHoldsMayComeBackBeforeItTurns) {
+    auto s = calm();
+    const auto turns = kNow + hours{3};
+    const auto expected = [&](const std::string& reserved, const std::string& suspense) {
+        s.gates = {closed(GateKind::budget, "daily", "", {{"reserved", reserved}, {"suspense", suspense}}, turns)};
+        return *explain(s).expected;
+    };
+    EXPECT_EQ(expected("0.000000", "0.000000").earliest, turns);
+    for (const auto& held : {expected("3.000000", "0.000000"), expected("0.000000", "0.100000")}) {
+        EXPECT_EQ(held.earliest, kNow);
+        EXPECT_EQ(held.latest, turns + seconds{1});
+        EXPECT_THAT(held.why, HasSubstr("or earlier if what is reserved turns out to cost less"));
+    }
+}
+
 TEST(Explain, SeveralGatesAreNamedInTheOrderTheyAreTried) {
     auto s = calm();
     s.gates = {closed(GateKind::provider, "gemini rpm"), closed(GateKind::concurrency, "a"),
