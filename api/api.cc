@@ -85,6 +85,7 @@ void Api::add_routes() {
     route("DELETE", "/v1/budgets/{name}", Role::admin, &Api::retire_budget);
     route("POST", "/v1/budgets/{name}/preview", Role::viewer, &Api::preview_budget);
     route("POST", "/v1/budgets/{name}/reset", Role::admin, &Api::reset_budget);
+    route("POST", "/v1/budgets/{name}/reset/preview", Role::viewer, &Api::preview_budget_reset);
     route("POST", "/v1/budgets/{name}/approve", Role::admin, &Api::approve_budget);
     route("GET", "/v1/budgets/{name}/versions", Role::viewer, &Api::budget_versions);
 

@@ -215,6 +215,7 @@ class Api {
     Task<Response> preview_budget(Call call);
     Task<Response> retire_budget(Call call);
     Task<Response> reset_budget(Call call);
+    Task<Response> preview_budget_reset(Call call);
     Task<Response> approve_budget(Call call);
     Task<Response> budget_versions(Call call);
     Task<Response> change_budget(Call call, bool again);

@@ -79,6 +79,31 @@ std::string shown(const BudgetState& state, domain::TimePoint now) {
     return text + std::move(json).text().substr(1);
 }
 
+std::string preview_json(const std::optional<BudgetState>& before, const BudgetState& after,
+                         const std::vector<resource_manager::WaitingLane>& lanes, domain::TimePoint now) {
+    JsonWriter json;
+    json.open();
+    json.field("budget", after.budget.name);
+    json.raw("before", before ? shown(*before, now) : "null");
+    json.raw("after", shown(after, now));
+    json.open("lanes", '[');
+    for (const auto& line : resource_manager::preview(before, after, lanes, now)) {
+        json.open();
+        json.field("organization_id", line.lane.organization_id)
+            .field("workflow_type", line.lane.workflow_type)
+            .field("waiting", line.waiting)
+            .field("each_usd", domain::decimal(line.each))
+            .field("fit_before", line.fit_before)
+            .field("fit_after", line.fit_after);
+        json.raw("gate_before", line.before ? platform::gate_json(*line.before) : "null");
+        json.raw("gate_after", line.after ? platform::gate_json(*line.after) : "null");
+        json.close();
+    }
+    json.close(']');
+    json.close();
+    return std::move(json).text();
+}
+
 std::string reason_payload(const Caller& caller, const std::string& reason) {
     JsonWriter json;
     json.open();
@@ -177,27 +202,25 @@ Task<HttpResponse> Api::preview_budget(Call call) {
     fresh.budget = *budget;
     const auto after = resource_manager::redefined(before.value_or(fresh), *budget, now);
 
-    JsonWriter json;
-    json.open();
-    json.field("budget", budget->name);
-    json.raw("before", before ? shown(*before, now) : "null");
-    json.raw("after", shown(after, now));
-    json.open("lanes", '[');
-    for (const auto& line : resource_manager::preview(before, after, read.lanes, now)) {
-        json.open();
-        json.field("organization_id", line.lane.organization_id)
-            .field("workflow_type", line.lane.workflow_type)
-            .field("waiting", line.waiting)
-            .field("each_usd", domain::decimal(line.each))
-            .field("fit_before", line.fit_before)
-            .field("fit_after", line.fit_after);
-        json.raw("gate_before", line.before ? platform::gate_json(*line.before) : "null");
-        json.raw("gate_after", line.after ? platform::gate_json(*line.after) : "null");
-        json.close();
-    }
-    json.close(']');
-    json.close();
-    co_return json_response(200, std::move(json).text());
+    co_return json_response(200, preview_json(before, after, read.lanes, now));
+}
+
+/// What would be so if it were reset. Nothing is changed.
+Task<HttpResponse> Api::preview_budget_reset(Call call) {
+    const auto now = node_.clock().now();
+    struct Read {
+        std::vector<BudgetState> budgets;
+        std::vector<resource_manager::WaitingLane> lanes;
+    };
+    auto asked = node_.database().read([now, catalogue = node_.catalogue(), unknown = hub_.unknown_cost()](Tx& tx) {
+        return Read{BudgetStore().load(tx, now), waiting_lanes(tx, *catalogue, unknown)};
+    });
+    const auto read = co_await std::move(asked);
+    const auto* before = find(read.budgets, call.caller, call.path["name"]);
+    if (!before) co_return no_such_budget();
+    BudgetState after;
+    after.budget = before->budget;
+    co_return json_response(200, preview_json(*before, after, read.lanes, now));
 }
 
 Task<HttpResponse> Api::retire_budget(Call call) {
@@ -290,23 +313,12 @@ Task<HttpResponse> Api::approve_budget(Call call) {
 }
 
 Task<HttpResponse> Api::budget_versions(Call call) {
-    struct Read {
-        bool found = false;
-        std::vector<resource_manager::DefinitionVersion> versions;
-    };
-    auto asked =
-        node_.database().read([caller = call.caller, name = call.path["name"], now = node_.clock().now()](Tx& tx) {
-            Read read;
-            const BudgetStore store;
-            const auto states = store.load(tx, now);
-            const auto* state = find(states, caller, name);
-            read.found = state != nullptr;
-            if (state) read.versions = store.versions(tx, state->budget.id);
-            return read;
-        });
-    const auto read = co_await std::move(asked);
-    if (!read.found) co_return no_such_budget();
-    co_return json_response(200, versions_json(read.versions, "definition"));
+    auto asked = node_.database().read([caller = call.caller, name = call.path["name"]](Tx& tx) {
+        return BudgetStore().versions(tx, name, caller.organization_id, caller.looks_after_all());
+    });
+    const auto versions = co_await std::move(asked);
+    if (versions.empty()) co_return no_such_budget();
+    co_return json_response(200, versions_json(versions, "definition"));
 }
 
 }

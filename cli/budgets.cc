@@ -19,6 +19,7 @@ struct BudgetOptions {
     std::string definition;
     std::string reason;
     std::string until;
+    bool preview = false;
 };
 
 std::string path(const BudgetOptions& o, const std::string& what = "") {
@@ -39,22 +40,23 @@ int list(const BudgetOptions& o) {
         print(answer);
         return Exit::ok;
     }
-    Table table({"budget", "for", "window", "limit", "settled", "reserved", "headroom", "heading for", "turns", "on"});
+    Table table({"budget", "for", "window", "limit", "settled", "reserved", "suspense", "headroom", "heading for",
+                 "turns", "on"});
     for (const auto& budget : answer["budgets"]) {
         const auto& state = budget["state"];
         std::string on;
         for (const auto& step : state["steps_on"]) on += (on.empty() ? "" : ", ") + step.get<std::string>();
         table.add({cell(budget, "name"), scope_of(budget), cell(budget["window"], "unit"), cell(budget, "limit_usd"),
-                   cell(state, "settled_usd"), cell(state, "reserved_usd"), cell(state, "headroom_usd"),
-                   cell(state, "forecast_usd"), clock_of(cell(state, "window_turns_at")), on});
+                   cell(state, "settled_usd"), cell(state, "reserved_usd"), cell(state, "suspense_usd"),
+                   cell(state, "headroom_usd"), cell(state, "forecast_usd"), clock_of(cell(state, "window_turns_at")),
+                   on});
     }
     table.print();
     return Exit::ok;
 }
 
-int preview(const BudgetOptions& o) {
-    const auto answer =
-        Json::parse(Client(o.client).ask_text("POST", path(o, "/preview"), json_argument(o.definition)));
+int show_preview(const BudgetOptions& o, const char* what, const std::string& body) {
+    const auto answer = Json::parse(Client(o.client).ask_text("POST", path(o, what), body));
     if (o.client.wants_json()) {
         print(answer);
         return Exit::ok;
@@ -101,7 +103,8 @@ void add_budgets(Commands commands) {
     takes_definition(add("put", "Make or change one; effective on every node at once", true,
                          [o] { return put_definition(o->client, path(*o), o->definition); }),
                      o->definition);
-    takes_definition(add("preview", "What putting it would do to the queue of now", true, [o] { return preview(*o); }),
+    takes_definition(add("preview", "What putting it would do to the queue of now", true,
+                         [o] { return show_preview(*o, "/preview", json_argument(o->definition)); }),
                      o->definition);
     auto* approve = add("approve", "Go on where it asks somebody", true, [o] {
         print(Client(o->client).ask("POST", path(*o, "/approve"), with_reason(*o)));
@@ -109,10 +112,13 @@ void add_budgets(Commands commands) {
     });
     approve->add_option("--until", o->until, "RFC 3339 time; until its window turns if not given");
     approve->add_option("--reason", o->reason, "Kept in its history");
-    add("reset", "Nothing counts as spent any more", true, [o] {
+    auto* reset = add("reset", "Nothing counts as spent any more", true, [o] {
+        if (o->preview) return show_preview(*o, "/reset/preview", "{}");
         print(Client(o->client).ask("POST", path(*o, "/reset"), with_reason(*o)));
         return static_cast<int>(Exit::ok);
-    })->add_option("--reason", o->reason, "Kept in its history");
+    });
+    reset->add_option("--reason", o->reason, "Kept in its history");
+    reset->add_flag("--preview", o->preview, "What it would do to the queue of now; changes nothing");
     add("retire", "It limits nothing any more", true, [o] {
         Client(o->client).ask_text("DELETE", path(*o), "");
         std::printf("%s is retired\n", o->name.c_str());

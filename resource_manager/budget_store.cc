@@ -104,8 +104,9 @@ bool BudgetStore::retire(Tx& tx, const BudgetId& id, const std::string& by, cons
     return tx.exec(sql::retire_budget, Params().add(id).add(by).add(reason)).affected() > 0;
 }
 
-std::vector<DefinitionVersion> BudgetStore::versions(Tx& tx, const BudgetId& id) const {
-    return read_versions(tx.exec(sql::list_budget_versions, Params().add(id)));
+std::vector<DefinitionVersion> BudgetStore::versions(Tx& tx, const std::string& name,
+                                                     const std::string& organization_id, bool also_for_all) const {
+    return read_versions(tx.exec(sql::list_budget_versions, Params().add(name).add(organization_id).add(also_for_all)));
 }
 
 std::optional<BudgetStore::Place> BudgetStore::next_seq(Tx& tx, const BudgetId& id) const {

@@ -24,8 +24,10 @@ class BudgetStore {
     /// It grants nothing more and limits nothing; what it holds is settled. False when there is none.
     bool retire(platform::Tx& tx, const domain::BudgetId& id, const std::string& by, const std::string& reason) const;
 
-    /// Latest first, at most 100.
-    std::vector<DefinitionVersion> versions(platform::Tx& tx, const domain::BudgetId& id) const;
+    /// Of the name, also of what was retired or reset: the organization's own, or else, `also_for_all`, that of all of
+    /// them. Latest first, at most 100.
+    std::vector<DefinitionVersion> versions(platform::Tx& tx, const std::string& name,
+                                            const std::string& organization_id, bool also_for_all) const;
 
     /// The number of the next event of its stream; nullopt when there is none. Locks it until the transaction ends.
     struct Place {

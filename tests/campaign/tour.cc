@@ -175,6 +175,7 @@ void tour(Hubs& hubs, const Peer& peer) {
     hubs.ask("PUT", "/v1/budgets/unused", budget);
     hubs.ask("POST", "/v1/budgets/unused/preview", budget);
     hubs.ask("POST", "/v1/budgets/unused/approve", Json::object());
+    hubs.ask("POST", "/v1/budgets/unused/reset/preview", Json::object());
     hubs.ask("POST", "/v1/budgets/unused/reset", Json::object());
     hubs.ask("GET", "/v1/budgets/unused/versions");
     hubs.ask("DELETE", "/v1/budgets/unused");

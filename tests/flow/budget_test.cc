@@ -96,6 +96,14 @@ TEST(Budget, WhatIsSpentAndReservedIsNeverMoreThanItsLimit) {
     ASSERT_EQ(hub.api("PUT", "/v1/budgets/day", budget("12.5")).status, 200);
     ASSERT_TRUE(eventually([&] { return count(hub, "completed") == "12"; }));
     // From nothing again: what was spent before does not count.
+    const auto reset_preview = hub.api("POST", "/v1/budgets/day/reset/preview", Json::object()).json();
+    for (const auto& lane : reset_preview["lanes"]) {
+        if (lane.value("workflow_type", "") != "costs") continue;
+        EXPECT_EQ(lane.value("waiting", -1), 18) << lane;
+        EXPECT_EQ(lane.value("fit_before", -1), 0) << lane;
+        EXPECT_EQ(lane.value("fit_after", -1), 12) << lane;
+    }
+    EXPECT_EQ(count(hub, "completed"), "12");
     ASSERT_EQ(hub.api("POST", "/v1/budgets/day/reset", {{"reason", "the month was paid twice"}}).status, 200);
     ASSERT_TRUE(eventually([&] { return count(hub, "completed") == "24"; }));
     ASSERT_EQ(hub.api("DELETE", "/v1/budgets/day").status, 204);

@@ -119,7 +119,7 @@ TEST_F(LedgerTest, EveryVersionOfABudgetIsKept) {
         EXPECT_TRUE(BudgetStore().retire(tx, daily.id, "bob", "over"));
         EXPECT_FALSE(BudgetStore().retire(tx, daily.id, "bob", "again"));
         EXPECT_EQ(BudgetStore().put(tx, daily), std::nullopt) << "it is retired";
-        const auto versions = BudgetStore().versions(tx, daily.id);
+        const auto versions = BudgetStore().versions(tx, "daily", "default", true);
         ASSERT_EQ(versions.size(), 3U);
         EXPECT_EQ(versions[0].definition, "");
         EXPECT_EQ(versions[0].by, "bob");
@@ -129,6 +129,14 @@ TEST_F(LedgerTest, EveryVersionOfABudgetIsKept) {
         EXPECT_THAT(BudgetStore().load(tx, kNow), IsEmpty());
     });
     put(budget("daily", 9));
+    database_.transact([&](Tx& tx) {
+        const auto versions = BudgetStore().versions(tx, "daily", "default", false);
+        ASSERT_EQ(versions.size(), 4U) << "what was retired stays in the history of its name";
+        EXPECT_EQ(versions[0].version, 1);
+        EXPECT_NE(versions[0].definition.find("9.000000"), std::string::npos);
+        EXPECT_EQ(versions[1].by, "bob");
+        EXPECT_THAT(BudgetStore().versions(tx, "daily", "acme", true), IsEmpty());
+    });
     EXPECT_THROW(database_.transact([&](Tx& tx) { BudgetStore().put(tx, budget("daily", 1)); }),
                  platform::StatementRefused);
 }
@@ -394,7 +402,7 @@ TEST_F(LedgerTest, WhatWasReservedBeforeIsLookedForWhereThereMayBeSomething) {
     EXPECT_THAT(mismatches(), IsEmpty());
 }
 
-TEST_F(LedgerTest, LateMoneyLandsInTheWindowThatItWasReservedIn) {
+TEST_F(LedgerTest, R18LateMoneyLandsInTheWindowThatItWasReservedIn) {
     const auto daily = put(budget("daily", 100));
     const auto tomorrow = kNow + hours{24};
     const auto id = attempt();
@@ -528,7 +536,7 @@ TEST_F(LedgerTest, WrongBalancesAreFoundAndRepairedFromTheEntries) {
 
 // Four sessions in each other's way, each transaction committed by itself. Of a rolling window each books in another
 // slice.
-TEST_F(LedgerTest, SeveralAtOnceNeverPassAHardLimit) {
+TEST_F(LedgerTest, R17SeveralAtOnceNeverPassAHardLimit) {
     for (const auto& rule : {WindowRule{}, WindowRule{WindowUnit::rolling, "UTC", 0, 1, 5}}) {
         const auto limited = put(budget("limited", 100, rule));
         std::atomic<int> granted = 0;
