@@ -74,7 +74,7 @@ void goes_in_time(const Receiver& receiver, const std::string& rare, steady_cloc
     EXPECT_LE(after_max_wait, 1) << before << " went before it";
 }
 
-TEST(MaxWait, OfAnotherLaneThatSharesAProviderIsKept) {
+TEST(MaxWait, R16OfAnotherLaneThatSharesAProviderIsKept) {
     HubFixture hub;
     Receiver receiver;
     ASSERT_EQ(hub.api("PUT", "/v1/providers/shared",

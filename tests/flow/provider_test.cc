@@ -29,7 +29,7 @@ bool waits_for_provider(const HubFixture& hub) {
     return hub.database.value("select count(*) from lane_gates where gate = 'provider' and ended_at is null") == "1";
 }
 
-TEST(Provider, ARateIsNeverPassedByTwoNodesOfWhichTheSchedulerIsKilled) {
+TEST(Provider, R19ARateIsNeverPassedByTwoNodesOfWhichTheSchedulerIsKilled) {
     HubFixture hub;
     Arrivals arrivals;
     Peer peer([&](const Asked&) {

@@ -162,7 +162,7 @@ TEST(GateHistory, WhereNothingWaitsNothingIsStopped) {
 }
 
 /// Whatever comes in whatever order, and however often nothing can be written.
-TEST(GateHistory, NothingIsLostAndAtMostOneIsOpen) {
+TEST(GateHistory, R15NothingIsLostAndAtMostOneIsOpen) {
     for (unsigned seed = 0; seed < 300; ++seed) {
         std::mt19937 random(seed);
         Book book;

@@ -85,7 +85,7 @@ TEST(Plan, StarvingHeadsOfAnyLaneGoBeforeEverything) {
     EXPECT_EQ(ids(plan(world.input(), kNow)), (std::vector<ExecutionId>{id_of(2), id_of(3), id_of(1)}));
 }
 
-TEST(Plan, AClosedLaneHoldsNobodyElseUpHoweverDeep) {
+TEST(Plan, R15AClosedLaneHoldsNobodyElseUpHoweverDeep) {
     World world;
     for (std::uint32_t n = 0; n < 100000; ++n) world.orders[kA].insert(entry(n, 100));
     world.orders[kB].insert(entry(200000, 0));
