@@ -98,7 +98,7 @@ Task<void> HourSampler::compare_with_history(TimePoint hour) {
         const auto hours_read = co_await std::move(reading);
         if (hours_read.values) {
             compared = compare(hour, *hours_read.values, hours_read.history);
-        } else {
+        } else if (hours_read.passed_over) {
             trouble = "it was passed over";
         }
     } catch (const platform::StatementRefused& refused) {

@@ -55,7 +55,9 @@ HourStore::Hours HourStore::read(Tx& tx, TimePoint at, domain::Duration longest)
         const auto hour = row.time();
         const double value = row.real();
         if (type == kHour) {
-            if (value == kPassedOver) continue;
+            const bool passed_over = value == kPassedOver;
+            if (hour == at) found.passed_over = passed_over;
+            if (passed_over) continue;
             if (hour == at) found.values.emplace();
             if (hour < at) found.history.hours.push_back(hour);
             continue;

@@ -19,8 +19,9 @@ class HourStore {
     void write(platform::Tx& tx, domain::TimePoint hour,
                const std::optional<std::map<LaneSeries, double>>& values) const;
     struct Hours {
-        /// Of the hour itself; nullopt: it was passed over, or nobody has looked at it.
+        /// Of the hour itself; nullopt: it was passed over, or it is before anything ended.
         std::optional<std::map<LaneSeries, double>> values;
+        bool passed_over = false;
         /// Of those before it.
         HourHistory history;
     };
