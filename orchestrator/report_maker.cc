@@ -19,8 +19,8 @@ using reports::ReportStore;
 
 namespace {
 
-/// A report says where things go from here as long as it is news.
-constexpr std::chrono::hours kNews{36};
+/// The next of its kind is made in the first half of the day that follows its period.
+constexpr std::chrono::hours kMadeWithin{12};
 constexpr std::size_t kMostExecutions = 3;
 constexpr std::size_t kMostFailures = 200;
 /// Closed intervals of gates are kept for so long (forget_lane_gates.sql).
@@ -86,6 +86,11 @@ class Sums {
     std::map<std::pair<std::string, domain::Lane>, reports::ProviderUse> providers_;
     std::map<std::pair<domain::Lane, std::string>, reports::Failure> failures_;
 };
+
+/// The latest of its kind says where things go from here, however late it is made.
+bool is_latest(const Period& period, TimePoint now) {
+    return now < period.to + (period.to - period.from) + kMadeWithin;
+}
 
 reports::Outlook look_ahead(Tx& tx, const Report& report, TimePoint now) {
     reports::Outlook outlook;
@@ -167,7 +172,7 @@ Task<std::optional<Report>> make_report(Node& node, ReportAsked asked, std::func
             report.gates = store.gates(tx, report.period, organization);
             report.alerts = store.alerts(tx, report.period, organization);
             report.budgets = store.budgets(tx, report.period, organization);
-            if (now - report.period.to < kNews) report.outlook = look_ahead(tx, report, now);
+            if (is_latest(report.period, now)) report.outlook = look_ahead(tx, report, now);
             report.proposals = reports::proposals(report, limits_of(tx, *catalogue, organization));
             return true;
         });
