@@ -185,9 +185,13 @@ void Board::limit_by_budgets(PlanInput& input, LaneView& view, LaneState& state,
             at->second = asked.batch ? input.admission.add(batch_limit(budget))
                                      : input.admission.add(resource_manager::BudgetLimit{&budget, {}});
         view.limiters.push_back(at->second);
-        if (critical) continue;
-        view.limiters.push_back(input.admission.add(resource_manager::BudgetPriority{&budget}));
-        if (asked.batch) continue;
+        // One for all lanes, the critical ones too: what any of them is granted may begin a step.
+        if (budget.budget.defers()) {
+            const auto [priority, fresh] = shared.try_emplace(&budget.windows, 0);
+            if (fresh) priority->second = input.admission.add(resource_manager::BudgetPriority{&budget});
+            view.limiters.push_back(priority->second);
+        }
+        if (critical || asked.batch) continue;
         const auto asks = thrift(budget);
         view.thrift.batch_percent = std::min(view.thrift.batch_percent, asks.batch_percent);
         view.thrift.cheaper_variant = view.thrift.cheaper_variant || asks.cheaper_variant;
@@ -216,10 +220,10 @@ void Board::hold_by_budget(LaneState& state, const domain::Demand& asked, TimePo
             if (auto gate = batch_limit(budget).check(demand, now))
                 held = {priority_queue::Order::kAll, *std::move(gate)};
         demand.priority = 0;
+        const resource_manager::BudgetPriority priority{&budget};
         if (!held)
-            if (auto gate = resource_manager::BudgetPriority{&budget}.check(demand, now))
-                held = {budget.on(resource_manager::BudgetAction::defer_low_priority)->below_priority,
-                        *std::move(gate)};
+            if (auto gate = priority.check(demand, now))
+                held = {priority.step(demand, now)->below_priority, *std::move(gate)};
         if (!held) continue;
         if (!demand.batch) {
             if (!lane || lane->below < held->below) lane = *std::move(held);

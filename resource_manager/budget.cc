@@ -1,5 +1,6 @@
 #include "resource_manager/budget.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "domain/name_table.h"
@@ -74,6 +75,11 @@ std::optional<domain::MicroUsd> BudgetScope::share(const domain::Demand& demand)
     for (const auto& need : demand.needs)
         if (need.provider == provider) return demand.guessed ? demand.cost : need.cost;
     return std::nullopt;
+}
+
+bool Budget::defers() const {
+    return std::any_of(steps.begin(), steps.end(),
+                       [](const BudgetStep& step) { return step.action == BudgetAction::defer_low_priority; });
 }
 
 domain::DefinitionFaults check(const Budget& budget) {

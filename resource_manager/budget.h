@@ -77,6 +77,8 @@ struct Budget {
     bool hard = true;
     /// In the order in which they begin. As it comes: at 90 % what is not critical pauses and administrators are told.
     std::vector<BudgetStep> steps{BudgetStep{}};
+    /// Whether a step of it may let some of a lane wait and not the rest.
+    bool defers() const;
 
     int version = 1;
     domain::TimePoint updated_at;

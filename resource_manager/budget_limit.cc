@@ -7,7 +7,6 @@ namespace impresario::resource_manager {
 using domain::Demand;
 using domain::Gate;
 using domain::GateKind;
-using domain::Importance;
 using domain::MicroUsd;
 using domain::TimePoint;
 
@@ -46,48 +45,22 @@ Gate stopped_by(const BudgetStep& step, const BudgetState& state, MicroUsd asks,
                    " until less than " + std::to_string(step.undone_below_percent) + " % counts";
     if (gate.opens_at) gate.detail += ", by itself at " + domain::rfc3339(*gate.opens_at);
     gate.detail += "; " + turn_of(state, now);
+    if (step.action == BudgetAction::ask_human) gate.detail += "; or when somebody approves going on";
+    if (step.action == BudgetAction::off_peak_hours) {
+        const auto off_peak = next_hour(state.budget.window.zone, step.from_hour, now);
+        gate.opens_at = domain::earlier(gate.opens_at, off_peak);
+        gate.detail += "; off-peak hours begin at " + domain::rfc3339(off_peak);
+    }
     return gate;
 }
 
-/// What one step says to a start, whatever its priority.
-std::optional<Gate> check_step(const BudgetStep& step, const BudgetState& state, MicroUsd asks, MicroUsd taken,
-                               TimePoint now) {
-    switch (step.action) {
-        case BudgetAction::stop:
-        case BudgetAction::pause_non_critical:
-            return stopped_by(step, state, asks, taken, now);
-        case BudgetAction::ask_human: {
-            if (state.approved_until && *state.approved_until > now) return std::nullopt;
-            auto gate = stopped_by(step, state, asks, taken, now);
-            gate.detail += "; or when somebody approves going on";
-            return gate;
-        }
-        case BudgetAction::off_peak_hours: {
-            const auto& zone = state.budget.window.zone;
-            if (within_hours(zone, step.from_hour, step.to_hour, now)) return std::nullopt;
-            auto gate = stopped_by(step, state, asks, taken, now);
-            const auto off_peak = next_hour(zone, step.from_hour, now);
-            gate.opens_at = domain::earlier(gate.opens_at, off_peak);
-            gate.detail += "; off-peak hours begin at " + domain::rfc3339(off_peak);
-            return gate;
-        }
-        case BudgetAction::alert:
-        case BudgetAction::defer_low_priority:
-        case BudgetAction::smaller_batches:
-        case BudgetAction::cheaper_variant:
-            return std::nullopt;
-    }
-    return std::nullopt;
-}
-
-/// What those that are on say to a start, whatever its priority.
-std::optional<Gate> check_steps(const BudgetState& state, Importance importance, MicroUsd asks, MicroUsd taken,
-                                TimePoint now) {
+/// What those that are on say to a start, whatever its priority; some may have begun with what was granted since.
+std::optional<Gate> check_steps(const BudgetState& state, MicroUsd counted, const Demand& demand, MicroUsd asks,
+                                MicroUsd taken, TimePoint now) {
     const auto& steps = state.budget.steps;
-    for (std::size_t i = 0; i < std::min(state.steps_on, steps.size()); ++i) {
-        if (importance == Importance::critical && steps[i].action != BudgetAction::stop) continue;
-        if (auto gate = check_step(steps[i], state, asks, taken, now)) return gate;
-    }
+    const auto on = steps_begun(state.budget, state.steps_on, counted);
+    for (std::size_t i = 0; i < on; ++i)
+        if (stops(steps[i], state, demand.importance, now)) return stopped_by(steps[i], state, asks, taken, now);
     return std::nullopt;
 }
 
@@ -96,11 +69,12 @@ std::optional<Gate> check_steps(const BudgetState& state, Importance importance,
 std::optional<Gate> BudgetLimit::check(const Demand& demand, TimePoint now) const {
     const auto share = state->budget.scope.share(demand);
     if (!share) return std::nullopt;
-    if (auto gate = check_steps(*state, demand.importance, *share, taken, now)) return gate;
+    const auto counted = state->counted(now).counted() + taken;
+    if (auto gate = check_steps(*state, counted, demand, *share, taken, now)) return gate;
 
-    const bool fits = state->allows(taken + *share, now);
-    if (fits && (!kept || *share == MicroUsd{0})) return std::nullopt;
     const MicroUsd limit = state->budget.limit;
+    const bool fits = !state->budget.hard || counted + *share <= limit;
+    if (fits && (!kept || *share == MicroUsd{0})) return std::nullopt;
     auto gate = gate_of(*state, *share, taken, now);
     if (fits) {
         gate.detail += "; " + std::string(kKeptForAnother);
@@ -127,9 +101,11 @@ std::optional<Gate> BatchBudgetLimit::check(const Demand& demand, TimePoint now)
 
 bool BudgetLimit::lacking(const Demand& demand, TimePoint now) const {
     const auto share = state->budget.scope.share(demand);
-    return share && !state->allows(taken + *share, now) &&
-           state->counted(now).settled + *share <= state->budget.limit &&
-           !check_steps(*state, demand.importance, *share, taken, now);
+    if (!share || !state->budget.hard) return false;
+    const auto balance = state->counted(now);
+    const auto counted = balance.counted() + taken;
+    return counted + *share > state->budget.limit && balance.settled + *share <= state->budget.limit &&
+           !check_steps(*state, counted, demand, *share, taken, now);
 }
 
 bool BudgetLimit::never_fits(const Demand& demand) const {
@@ -141,15 +117,31 @@ void BudgetLimit::take(const Demand& demand, Granted&, TimePoint) {
     if (const auto share = state->budget.scope.share(demand)) taken = taken + *share;
 }
 
+const BudgetStep* BudgetPriority::step(const Demand& demand, TimePoint now) const {
+    const auto& steps = state->budget.steps;
+    // Most budgets have none that defers.
+    if (std::none_of(steps.begin(), steps.end(), [&](const auto& each) { return defers(each, demand); }))
+        return nullptr;
+    const BudgetStep* strictest = nullptr;
+    const auto on = steps_begun(state->budget, state->steps_on, state->counted(now).counted() + taken);
+    for (std::size_t i = 0; i < on; ++i)
+        if (defers(steps[i], demand) && (!strictest || steps[i].below_priority > strictest->below_priority))
+            strictest = &steps[i];
+    return strictest;
+}
+
 std::optional<Gate> BudgetPriority::check(const Demand& demand, TimePoint now) const {
-    const auto* step = state->on(BudgetAction::defer_low_priority);
-    if (!step || demand.importance == Importance::critical || demand.priority >= step->below_priority)
-        return std::nullopt;
+    const auto* deferring = step(demand, now);
+    if (!deferring) return std::nullopt;
     const auto share = state->budget.scope.share(demand);
     if (!share) return std::nullopt;
-    auto gate = stopped_by(*step, *state, *share, {}, now);
-    gate.numbers.emplace_back("below_priority", std::to_string(step->below_priority));
+    auto gate = stopped_by(*deferring, *state, *share, taken, now);
+    gate.numbers.emplace_back("below_priority", std::to_string(deferring->below_priority));
     return gate;
+}
+
+void BudgetPriority::take(const Demand& demand, Granted&, TimePoint) {
+    if (const auto share = state->budget.scope.share(demand)) taken = taken + *share;
 }
 
 }

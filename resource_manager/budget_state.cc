@@ -20,6 +20,10 @@ MicroUsd saturated(Wide amount) {
     return {static_cast<std::int64_t>(std::min(amount, kMost))};
 }
 
+bool reaches(MicroUsd counted, int percent, MicroUsd limit) {
+    return static_cast<Wide>(counted.value) * 100 >= static_cast<Wide>(limit.value) * percent;
+}
+
 }
 
 Balance& Balance::operator+=(const Balance& other) {
@@ -53,9 +57,20 @@ bool BudgetState::allows(MicroUsd amount, TimePoint now) const {
 }
 
 BudgetRoom::BudgetRoom(const BudgetState& state, TimePoint now)
-    : state_(&state), window_(window_at(state.budget.window, now)), counted_(state.counted(now).counted()) {}
+    : state_(&state),
+      now_(now),
+      window_(window_at(state.budget.window, now)),
+      counted_(state.counted(now).counted()),
+      steps_on_(steps_due(state, now)) {}
 
-bool BudgetRoom::allows(MicroUsd amount) const { return fits(state_->budget, counted_, amount); }
+bool BudgetRoom::allows(MicroUsd amount, const domain::Demand& demand) const {
+    if (!fits(state_->budget, counted_, amount)) return false;
+    for (auto i = steps_begun(state_->budget, steps_on_, counted_); i-- > 0;) {
+        const auto& step = state_->budget.steps[i];
+        if (stops(step, *state_, demand.importance, now_) || defers(step, demand)) return false;
+    }
+    return true;
+}
 
 std::vector<BudgetRoom> rooms_of(const std::vector<BudgetState>& budgets, TimePoint now) {
     std::vector<BudgetRoom> rooms;
@@ -107,19 +122,47 @@ const BudgetStep* BudgetState::on(BudgetAction action) const {
     return nullptr;
 }
 
+std::size_t steps_begun(const Budget& budget, std::size_t on, MicroUsd counted) {
+    on = std::min(on, budget.steps.size());
+    while (on < budget.steps.size() && reaches(counted, budget.steps[on].at_percent, budget.limit)) ++on;
+    return on;
+}
+
+bool stops(const BudgetStep& step, const BudgetState& state, domain::Importance importance, TimePoint now) {
+    if (importance == domain::Importance::critical && step.action != BudgetAction::stop) return false;
+    switch (step.action) {
+        case BudgetAction::stop:
+        case BudgetAction::pause_non_critical:
+            return true;
+        case BudgetAction::ask_human:
+            return !state.approved_until || *state.approved_until <= now;
+        case BudgetAction::off_peak_hours:
+            return !within_hours(state.budget.window.zone, step.from_hour, step.to_hour, now);
+        case BudgetAction::alert:
+        case BudgetAction::defer_low_priority:
+        case BudgetAction::smaller_batches:
+        case BudgetAction::cheaper_variant:
+            return false;
+    }
+    return false;
+}
+
+bool defers(const BudgetStep& step, const domain::Demand& demand) {
+    return step.action == BudgetAction::defer_low_priority && demand.importance != domain::Importance::critical &&
+           demand.priority < step.below_priority;
+}
+
 MicroUsd most_below(MicroUsd limit, int percent) {
     return saturated((static_cast<Wide>(limit.value) * percent + 99) / 100 - 1);
 }
 
 std::size_t steps_due(const BudgetState& state, TimePoint now) {
     const auto& steps = state.budget.steps;
-    const Wide counted = static_cast<Wide>(state.counted(now).counted().value) * 100;
-    const Wide limit = state.budget.limit.value;
+    const auto counted = state.counted(now).counted();
     const bool turned = turns(state.budget.window.unit) && state.steps_window != window_at(state.budget.window, now);
     std::size_t on = turned ? 0 : std::min(state.steps_on, steps.size());
-    while (on > 0 && counted < limit * steps[on - 1].undone_below_percent) --on;
-    while (on < steps.size() && counted >= limit * steps[on].at_percent) ++on;
-    return on;
+    while (on > 0 && !reaches(counted, steps[on - 1].undone_below_percent, state.budget.limit)) --on;
+    return steps_begun(state.budget, on, counted);
 }
 
 bool move_steps(BudgetState& state, TimePoint now) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "domain/demand.h"
 #include "domain/money.h"
 #include "domain/thrift.h"
 #include "domain/time.h"
@@ -59,6 +60,14 @@ struct BudgetState {
     const BudgetStep* on(BudgetAction action) const;
 };
 
+/// How many of a budget's steps are on once so much counts: those that were, and those that begin with it. Within a
+/// turn only more is granted, so none ends.
+std::size_t steps_begun(const Budget& budget, std::size_t on, domain::MicroUsd counted);
+/// Whether a step that is on keeps such a start waiting; whoever is critical waits for `stop` alone.
+bool stops(const BudgetStep& step, const BudgetState& state, domain::Importance importance, domain::TimePoint now);
+/// Of what does not stop its lane: it waits for its little priority.
+bool defers(const BudgetStep& step, const domain::Demand& demand);
+
 /// What a budget has left at one moment, for one demand after the other.
 class BudgetRoom {
   public:
@@ -67,13 +76,16 @@ class BudgetRoom {
     const Budget& budget() const { return state_->budget; }
     /// In which money is booked at that moment.
     const BudgetWindow& window() const { return window_; }
-    bool allows(domain::MicroUsd amount) const;
+    /// So much more fits, and no step that is on by then keeps the start waiting.
+    bool allows(domain::MicroUsd amount, const domain::Demand& demand) const;
     void take(domain::MicroUsd amount) { counted_ = counted_ + amount; }
 
   private:
     const BudgetState* state_;
+    domain::TimePoint now_;
     BudgetWindow window_;
     domain::MicroUsd counted_;
+    std::size_t steps_on_;
 };
 std::vector<BudgetRoom> rooms_of(const std::vector<BudgetState>& budgets, domain::TimePoint now);
 

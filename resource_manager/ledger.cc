@@ -140,13 +140,14 @@ std::vector<Part> parts(const std::vector<BudgetRoom>& rooms, const domain::Dema
     return parts;
 }
 
-bool take(std::vector<BudgetRoom>& rooms, const std::vector<Part>& parts) {
+bool take(std::vector<BudgetRoom>& rooms, const std::vector<Part>& parts, const domain::Demand& demand) {
     std::vector<BudgetRoom*> of;
     of.reserve(parts.size());
     auto room = rooms.begin();
     for (const auto& part : parts) {
         room = std::find_if(room, rooms.end(), [&](const auto& each) { return each.budget().id == part.budget; });
-        if (!room->allows(part.amount)) return false;
+        // A part of none of them, or out of order: nothing says that there is room for it.
+        if (room == rooms.end() || !room->allows(part.amount, demand)) return false;
         of.push_back(&*room);
     }
     for (std::size_t i = 0; i < parts.size(); ++i) of[i]->take(parts[i].amount);

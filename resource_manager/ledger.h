@@ -91,13 +91,13 @@ struct Part {
 /// What of a demand falls on which budget, in the window of `at`. What is free is there too: its window is pinned.
 std::vector<Part> parts(const std::vector<BudgetState>& budgets, const domain::Demand& demand, domain::TimePoint at);
 
+/// In the windows of the rooms, which are those of now.
+std::vector<Part> parts(const std::vector<BudgetRoom>& rooms, const domain::Demand& demand);
 /// True: the same of both falls on every budget.
 bool same_money(const domain::Demand& a, const domain::Demand& b);
-
-/// The same in the windows of the rooms.
-std::vector<Part> parts(const std::vector<BudgetRoom>& rooms, const domain::Demand& demand);
-/// All of the parts is taken, or nothing where one does not fit. They are of these rooms, in their order.
-bool take(std::vector<BudgetRoom>& rooms, const std::vector<Part>& parts);
+/// All of the parts is taken, or nothing where one may not be. They are of these rooms, in their order, and of this
+/// demand.
+bool take(std::vector<BudgetRoom>& rooms, const std::vector<Part>& parts, const domain::Demand& demand);
 
 /// Books in memory what the demand asks of each.
 void reserve(std::vector<BudgetState>& budgets, const domain::Demand& demand, domain::TimePoint at);

@@ -461,7 +461,7 @@ std::vector<std::size_t> LedgerStore::reserve(Tx& tx, const std::vector<Movement
             shape = std::nullopt;
         }
         before = &movement;
-        if (!take(rooms, asked)) {
+        if (!take(rooms, asked, movement.demand)) {
             dropped.push_back(i);
             continue;
         }

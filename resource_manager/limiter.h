@@ -254,9 +254,13 @@ struct BatchBudgetLimit : BudgetLimit {
 struct BudgetPriority {
     static constexpr bool kWholeLane = false;
     const BudgetState* state = nullptr;
+    /// Granted since.
+    domain::MicroUsd taken = {};
 
     std::optional<domain::Gate> check(const domain::Demand& demand, domain::TimePoint now) const;
-    void take(const domain::Demand&, Granted&, domain::TimePoint) {}
+    void take(const domain::Demand& demand, Granted&, domain::TimePoint);
+    /// That makes it wait; nullptr: none.
+    const BudgetStep* step(const domain::Demand& demand, domain::TimePoint now) const;
 };
 
 /// The memory that executions share (003: 512 MB per workflow, 2048 MB in all). A head that does not fit holds its

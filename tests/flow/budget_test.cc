@@ -112,6 +112,27 @@ TEST(Budget, WhatIsSpentAndReservedIsNeverMoreThanItsLimit) {
     expect_balanced(hub);
 }
 
+// 003: at 90 % what is not critical pauses. However many a turn could start at once, the last tenth is for what is
+// critical.
+TEST(Budget, OneTurnLeavesWhatIsCriticalTheLastTenth) {
+    HubFixture hub;
+    Peer peer([&](const Asked&) { return done_for("1"); });
+    hub.register_type("costs", peer.url(), costing("1"));
+    hub.register_type("urgent", peer.url(), costing("1", {{"importance", "critical"}}));
+    auto by_default = budget("20");
+    by_default.erase("steps");
+    ASSERT_EQ(hub.api("PUT", "/v1/budgets/day", by_default).status, 201);
+    ASSERT_EQ(hub.api("POST", "/v1/executions/batch", batch_of("costs", 30)).status, 201);
+    ASSERT_TRUE(eventually([&] { return count(hub, "completed") >= "18" && stopped_by_budget(hub); }));
+    EXPECT_EQ(count(hub, "completed"), "18");
+    const auto gate = gate_of(hub, "costs");
+    EXPECT_NE(gate.value("detail", "").find("pause_non_critical"), std::string::npos) << gate;
+    ASSERT_EQ(hub.api("POST", "/v1/executions/batch", batch_of("urgent", 3)).status, 201);
+    ASSERT_TRUE(eventually([&] { return count(hub, "completed") == "20" && !gate_of(hub, "urgent").empty(); }));
+    EXPECT_EQ(booked(hub, "day"), "20.000000 0.000000 0.000000");
+    expect_balanced(hub);
+}
+
 /// Where budgets are ample a turn locks them last; what does not fit any more then undoes it, and it is decided anew.
 TEST(Budget, WhatIsLoweredWhileATurnIsWrittenCounts) {
     HubFixture hub;

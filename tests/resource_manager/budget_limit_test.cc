@@ -231,6 +231,42 @@ TEST(BudgetSteps, AtNinetyPercentOnlyCriticalWorkGoesOn) {
     EXPECT_TRUE(limit.check(demand(usd(11), Importance::critical), kNow)) << "the limit holds for all";
 }
 
+// Thirty that are not critical, of 1 USD each, in one turn: what they are granted begins the step, as it would from
+// turn to turn.
+TEST(BudgetSteps, WhatOneTurnGrantsBeginsTheStep) {
+    auto state = hundred({}, Budget{}.steps);
+    state.budget.limit = usd(20);
+    Admission admission;
+    const std::vector<std::size_t> named{admission.add(BudgetLimit{&state, {}})};
+    const auto granted = [&](Importance importance) {
+        int count = 0;
+        for (int i = 0; i < 30; ++i)
+            count += std::holds_alternative<Granted>(admission.admit(demand(usd(1), importance), named, kNow));
+        return count;
+    };
+    EXPECT_EQ(granted(Importance::normal), 18) << "90 % of 20";
+    EXPECT_EQ(granted(Importance::critical), 2);
+    const auto verdict = admission.admit(demand(usd(1)), named, kNow);
+    ASSERT_TRUE(std::holds_alternative<Deferred>(verdict));
+    EXPECT_NE(std::get<Deferred>(verdict).gate.detail.find("at 90 % pause_non_critical"), std::string::npos);
+}
+
+TEST(BudgetSteps, WhatOneTurnGrantsLetsLittlePriorityWait) {
+    const auto state = hundred({usd(70), {}, {}}, {step(80, BudgetAction::defer_low_priority)});
+    Admission admission;
+    const auto limit = admission.add(BudgetLimit{&state, {}});
+    const auto priority = admission.add(BudgetPriority{&state});
+    auto low = demand(usd(1));
+    low.priority = 49;
+    const auto critical = demand(usd(4), Importance::critical);
+    EXPECT_TRUE(std::holds_alternative<Granted>(admission.admit(critical, {limit, priority}, kNow)));
+    int count = 0;
+    for (int i = 0; i < 10; ++i)
+        count += std::holds_alternative<Granted>(admission.admit(low, {limit, priority}, kNow));
+    EXPECT_EQ(count, 6) << "critical work spends of it, too";
+    EXPECT_TRUE(std::holds_alternative<Granted>(admission.admit(demand(usd(1)), {limit, priority}, kNow)));
+}
+
 TEST(BudgetSteps, StopStopsCriticalWorkToo) {
     const auto state = hundred({usd(95), {}, {}}, {step(95, BudgetAction::stop)});
     EXPECT_TRUE((BudgetLimit{&state, {}}.check(demand(usd(1), Importance::critical), kNow)));

@@ -151,11 +151,38 @@ TEST(Ledger, RoomsGiveAllPartsOrNone) {
     ASSERT_EQ(asked.size(), 2U);
     EXPECT_EQ(asked[1].budget, budget(2));
     EXPECT_EQ(asked[1].window, kToday);
-    EXPECT_TRUE(take(rooms, asked));
-    EXPECT_FALSE(take(rooms, asked)) << "the last has 20 left";
-    EXPECT_TRUE(rooms[0].allows({60})) << "nothing was taken of the first";
-    EXPECT_FALSE(rooms[0].allows({61}));
-    EXPECT_TRUE(take(rooms, {part(2, 20)}));
+    EXPECT_TRUE(take(rooms, asked, demand));
+    EXPECT_FALSE(take(rooms, asked, demand)) << "the last has 20 left";
+    EXPECT_TRUE(rooms[0].allows({60}, demand)) << "nothing was taken of the first";
+    EXPECT_FALSE(rooms[0].allows({61}, demand));
+    EXPECT_TRUE(take(rooms, {part(2, 20)}, demand));
+}
+
+// What memory planned may be older than the rows: its steps hold there, too.
+TEST(Ledger, RoomsKeepWhatTheirStepsKeep) {
+    std::vector<BudgetState> budgets(1);
+    budgets[0].budget.id = budget(0);
+    budgets[0].budget.limit = {20};
+    const auto taken_of_thirty = [&](const domain::Demand& demand) {
+        auto rooms = rooms_of(budgets, kNow);
+        int count = 0;
+        for (int i = 0; i < 30; ++i) count += take(rooms, {part(0, 1)}, demand);
+        return count;
+    };
+    domain::Demand demand;
+    EXPECT_EQ(taken_of_thirty(demand), 18) << "at 90 % only what is critical goes on";
+    domain::Demand critical;
+    critical.importance = domain::Importance::critical;
+    EXPECT_EQ(taken_of_thirty(critical), 20);
+    budgets[0].budget.steps = {{.at_percent = 50, .action = BudgetAction::defer_low_priority}};
+    demand.priority = 49;
+    EXPECT_EQ(taken_of_thirty(demand), 10);
+    demand.priority = 50;
+    EXPECT_EQ(taken_of_thirty(demand), 20);
+    budgets[0].budget.steps = {{.at_percent = 50, .action = BudgetAction::ask_human}};
+    EXPECT_EQ(taken_of_thirty(demand), 10);
+    budgets[0].approved_until = kNow + std::chrono::hours{1};
+    EXPECT_EQ(taken_of_thirty(demand), 20);
 }
 
 TEST(Ledger, SameMoneyIsWhatFallsOnTheSameBudgets) {

@@ -75,7 +75,7 @@ std::vector<std::size_t> LedgerStore::reserve(Tx& tx, const std::vector<Movement
         const auto account = tables(tx).accounts[movement.attempt];
         if (account.has(MovementKind::reserve, movement.ordinal)) continue;
         const auto asked = parts(rooms, movement.demand);
-        if (!take(rooms, asked)) {
+        if (!take(rooms, asked, movement.demand)) {
             dropped.push_back(i);
             continue;
         }
