@@ -107,7 +107,8 @@ bool AttemptAccount::has(MovementKind kind, int ordinal) const {
 }
 
 void AttemptAccount::book(MovementKind kind, int ordinal, const LedgerEntry& entry) {
-    if (!has(kind, ordinal)) booked_.emplace_back(kind, ordinal);
+    // Entries of one movement follow each other.
+    if (booked_.empty() || booked_.back() != std::pair{kind, ordinal}) booked_.emplace_back(kind, ordinal);
     const auto same = [&](const Holding& holding) {
         return holding.budget == entry.budget && holding.window == entry.window;
     };

@@ -29,7 +29,7 @@ using platform::Tx;
 
 namespace {
 
-/// Attempts of which the same was booked share one; null where nothing was.
+/// Attempts whose first few movements were the same share one; null where nothing was booked.
 using Accounts = std::unordered_map<AttemptId, std::shared_ptr<const AttemptAccount>>;
 
 /// Movements to be booked. Most of a batch are alike: what they book stands there once, as a shape.
@@ -234,23 +234,36 @@ std::vector<LedgerEntry> entries_in(const Lines& lines, const OpenAccounts& open
 /// The account with the entries booked.
 std::shared_ptr<const AttemptAccount> booked_in(const std::shared_ptr<const AttemptAccount>& account, MovementKind kind,
                                                 int ordinal, const std::vector<LedgerEntry>& entries) {
-    auto after = account ? *account : AttemptAccount();
-    for (const auto& each : entries) after.book(kind, ordinal, each);
-    return std::make_shared<const AttemptAccount>(std::move(after));
+    auto after = account ? std::make_shared<AttemptAccount>(*account) : std::make_shared<AttemptAccount>();
+    for (const auto& each : entries) after->book(kind, ordinal, each);
+    return after;
 }
 
 /// Movements in the order in which they were written.
 Accounts accounts_of(const std::vector<Booked>& movements, const OpenAccounts& open) {
+    // Most attempts have two or three. A longer history is its own: a copy for each of its steps would be quadratic.
+    constexpr int kShared = 4;
+    struct Growing {
+        int movements = 0;
+        std::shared_ptr<AttemptAccount> own = {};
+    };
     Accounts accounts;
+    std::unordered_map<AttemptId, Growing> growing;
     // What the same movement makes of the same account.
     using Step = std::tuple<const AttemptAccount*, MovementKind, int, const Lines*>;
     std::map<Step, std::shared_ptr<const AttemptAccount>> after;
     for (const auto& each : movements) {
         if (!each.kind) continue;
         auto& account = accounts[each.attempt];
-        auto& next = after[{account.get(), *each.kind, each.ordinal, each.lines.get()}];
-        if (!next) next = booked_in(account, *each.kind, each.ordinal, entries_in(*each.lines, open));
-        account = next;
+        auto& of_attempt = growing[each.attempt];
+        if (++of_attempt.movements <= kShared) {
+            auto& next = after[{account.get(), *each.kind, each.ordinal, each.lines.get()}];
+            if (!next) next = booked_in(account, *each.kind, each.ordinal, entries_in(*each.lines, open));
+            account = next;
+            continue;
+        }
+        if (!of_attempt.own) account = of_attempt.own = std::make_shared<AttemptAccount>(*account);
+        for (const auto& entry : entries_in(*each.lines, open)) of_attempt.own->book(*each.kind, each.ordinal, entry);
     }
     return accounts;
 }
@@ -495,13 +508,15 @@ void LedgerStore::record(Tx& tx, const std::vector<Recorded>& movements) const {
         const bool alike = same_parts && before && account == account_before && before->kind == movement.kind &&
                            before->ordinal == movement.ordinal && before->estimated == movement.estimated;
         if (!alike) {
-            auto entries = entries_of(movement, account ? *account : AttemptAccount(), asked.parts());
+            static const AttemptAccount kNothing;
+            auto entries = entries_of(movement, account ? *account : kNothing, asked.parts());
             for (const auto& each : entries) budgets.insert(each.budget);
             shape = postings.shape(movement, std::move(entries));
         }
         postings.add(movement, shape);
         before = &movement;
         account_before = account;
+        // Only who comes again in this batch is asked about what it has booked.
         if (times[movement.attempt] > 1)
             account = booked_in(account, movement.kind, movement.ordinal, postings.shapes()[shape].entries);
     }

@@ -12,6 +12,7 @@
 
 #include "platform/database.h"
 #include "platform/id_source.h"
+#include "platform/memory.h"
 #include "resource_manager/budget_json.h"
 #include "resource_manager/budget_store.h"
 #include "tests/support/database.h"
@@ -266,6 +267,26 @@ TEST_F(LedgerTest, WhatIsBookedHidesNothingThatIsAlikeButForItsNumber) {
 }
 
 // What is alike is worked out once for a whole batch: the ledger is what it would be had each come alone.
+// A run of hours that tells its cost every few seconds.
+TEST_F(LedgerTest, AnAttemptOfThousandsOfMovementsIsReadAtTheCostOfItsLast) {
+    constexpr int kMovements = 4000;
+    const auto day = put(budget("day", kMovements));
+    const auto id = attempt();
+    ASSERT_TRUE(reserve(id, 1));
+    std::vector<LedgerStore::Recorded> reports;
+    for (int i = 1; i <= kMovements; ++i) reports.push_back({movement(MovementKind::top_up, id, 1 + i, i), kNow});
+    database_.transact([&](Tx& tx) { LedgerStore().record(tx, reports); });
+    EXPECT_EQ(balance(day).reserved, MicroUsd{1 + kMovements});
+    const auto before = platform::resident_mb();
+    record(movement(MovementKind::settle, id, 17));
+    // A copy of the account for each movement is 60 MB.
+    EXPECT_LT(platform::resident_mb(), before + 20);
+    EXPECT_EQ(balance(day), (Balance{{17}, {}, {}}));
+    record(movement(MovementKind::top_up, id, 5 + kMovements, kMovements));
+    EXPECT_EQ(balance(day), (Balance{{17}, {}, {}})) << "it was booked before";
+    EXPECT_THAT(mismatches(), IsEmpty());
+}
+
 TEST_F(LedgerTest, ABatchBooksWhatOneAfterTheOtherBooks) {
     const unsigned seed = std::random_device{}();
     SCOPED_TRACE("seed " + std::to_string(seed));
