@@ -78,6 +78,7 @@ void Applier::write(Tx& tx, std::vector<Decision>& decisions) const {
     std::vector<webhooks::DeliveryRecord> deliveries;
     std::vector<webhooks::RefusedCallback> refused;
     std::vector<resource_manager::UsageRecord> usage;
+    std::vector<resource_manager::UsageCharge> charges;
     std::vector<resource_manager::PermitRecord> permits;
     std::vector<resource_manager::ProviderStore::Unsent> unsent;
     const auto move_into = [](auto& from, auto& into) {
@@ -95,6 +96,7 @@ void Applier::write(Tx& tx, std::vector<Decision>& decisions) const {
         move_into(decision.deliveries, deliveries);
         move_into(decision.refused, refused);
         move_into(decision.usage, usage);
+        move_into(decision.charges, charges);
         move_into(decision.permits, permits);
         if (decision.unsent) unsent.push_back(*decision.unsent);
         if (decision.result) results[{decision.result->execution, decision.result->opening}] = *decision.result;
@@ -117,6 +119,7 @@ void Applier::write(Tx& tx, std::vector<Decision>& decisions) const {
     const resource_manager::ProviderStore providers;
     providers.charge(tx, permits);
     providers.give_back(tx, unsent);
+    providers.charge_usage(tx, charges);
     for (auto& decision : decisions) {
         // The resolution keeps the old input, so it comes before the new one.
         if (decision.resolution) priority_queue::DeadLetterStore().resolve(tx, *decision.resolution);
@@ -198,6 +201,7 @@ std::vector<Reply> Applier::apply(Tx& tx, const std::vector<Command>& commands) 
             if (decision.endpoint) reply.endpoint = decision.endpoint;
             if (decision.consumed) reply.consumed = decision.consumed;
             std::move(decision.providers.begin(), decision.providers.end(), std::back_inserter(reply.providers));
+            if (!decision.charges.empty()) reply.tells_usage = true;
             if (decision.cancelled_peer) reply.cancelled_peers.push_back(*decision.cancelled_peer);
             note(row->second, decision, now, reply);
             for (const auto& closed : decision.closed)

@@ -350,6 +350,14 @@ void Board::set_providers(const std::vector<resource_manager::Provider>& provide
     count_keys_anew();
 }
 
+void Board::charge_beyond(const std::vector<resource_manager::LoadedPermit>& usage) {
+    for (const auto& each : usage) {
+        meters_.charge_beyond(each, now_());
+        if (const auto lane = lanes_.find(each.lane); lane != lanes_.end() && lane->second.order.by_limits())
+            count_keys_anew();
+    }
+}
+
 /// Its permit counts since now. It may have gone on since it was granted: then a later row is known already, but not
 /// whether its request has left.
 void Board::see_charged(const ExecutionId& id, const domain::AttemptId& attempt, int fence, TimePoint lease_until) {

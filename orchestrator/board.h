@@ -147,6 +147,8 @@ class Board {
     /// What was set by hand since counts.
     void set_weather(const resource_manager::WeatherRecords& weather) { meters_.set_weather(weather); }
     void provider_news(const resource_manager::ProviderNews& news, domain::TimePoint now) { meters_.hear(news, now); }
+    /// What was used of providers beyond grants.
+    void charge_beyond(const std::vector<resource_manager::LoadedPermit>& usage);
     /// Providers whose weather changed since the last call, to be written down.
     resource_manager::WeatherRecords take_changed_weather(domain::TimePoint now) {
         return meters_.take_changed_weather(now);

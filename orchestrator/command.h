@@ -222,6 +222,8 @@ struct Reply {
     std::optional<EndpointNews> endpoint;
     std::optional<resource_manager::Consumption> consumed;
     std::vector<resource_manager::ProviderNews> providers;
+    /// What was used of providers may be more than was granted.
+    bool tells_usage = false;
     std::vector<PeerCancelled> cancelled_peers;
     std::vector<AttemptOver> over;
     Counts counts;

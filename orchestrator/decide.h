@@ -52,6 +52,8 @@ struct Decision {
     std::vector<webhooks::DeliveryRecord> deliveries;
     std::vector<webhooks::RefusedCallback> refused;
     std::vector<resource_manager::UsageRecord> usage;
+    /// What an attempt says it took of providers, where that may be more than its grant took.
+    std::vector<resource_manager::UsageCharge> charges;
     /// What a grant was given of providers, and a grant whose request certainly was not sent.
     std::vector<resource_manager::PermitRecord> permits;
     std::optional<resource_manager::ProviderStore::Unsent> unsent;

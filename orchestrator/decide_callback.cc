@@ -156,6 +156,7 @@ void heartbeat(Draft& draft, const CallbackReceived& received) {
         attempt.cost = cost;
         top_up_money(draft, *cost, received.callback);
     }
+    charge_usage(draft, attempt.id, attempt.reserved, attempt.cost, received.callback);
     if (attempt.cost) json.field("cost_usd", domain::decimal(*attempt.cost));
     draft.tell(event::progress, std::move(json));
     answer_callback(draft, received.callback, nullptr);
@@ -302,6 +303,7 @@ void live_callback(Draft& draft, const CallbackReceived& received) {
     const auto cost = book_usage(draft, callback, received.attempt, attempt.cost);
     closed.attempt.cost = cost;
     settle_money(draft, attempt, cost, callback);
+    charge_usage(draft, attempt.id, attempt.reserved, cost, callback);
     learn_from(draft, attempt, cost, callback);
     const std::size_t closed_at = draft.decision().closed.size() - 1;
     switch (callback.status) {
@@ -366,6 +368,7 @@ void take_late(Draft& draft, const domain::AttemptId& attempt, const domain::Cal
     amended.attempt.id = attempt;
     amended.attempt.cost = book_usage(draft, callback, attempt, so_far, so_far.value_or(domain::MicroUsd{}));
     if (amended.attempt.cost) correct_money(draft, attempt, *amended.attempt.cost, callback);
+    charge_usage(draft, attempt, std::nullopt, amended.attempt.cost, callback);
     complete(draft, callback);
     amended.outcome = "late";
     amended.callback_sha256 = sha256;
@@ -391,6 +394,7 @@ void closed_callback(Draft& draft, const CallbackReceived& received) {
     const bool spoken = found && found->callback_sha256.empty() && received.callback.status != CallbackStatus::running;
     const auto late_cost = cost_in(received.callback);
     if (spoken && late_cost) correct_money(draft, received.attempt, *late_cost, received.callback);
+    if (spoken) charge_usage(draft, received.attempt, std::nullopt, late_cost, received.callback);
     const bool possible = found && late_is_possible(row, *found);
     if (possible && received.callback.status == CallbackStatus::completed && draft.at().type &&
         draft.at().type->accept_late)

@@ -155,6 +155,9 @@ void release_money(Draft& draft);
 /// Nobody knows whether it is.
 void suspend_money(Draft& draft);
 /// It says that it has cost so much until now.
+/// What it says it took of providers until now; `cost`: in all.
+void charge_usage(Draft& draft, const domain::AttemptId& attempt, std::optional<domain::MicroUsd> reserved,
+                  std::optional<domain::MicroUsd> cost, const domain::Callback& callback);
 void top_up_money(Draft& draft, domain::MicroUsd so_far, const domain::Callback& callback);
 /// Its own word at its end; nullopt: it does not say what it has cost. `attempt` is as it was.
 void settle_money(Draft& draft, const domain::LiveAttempt& attempt, std::optional<domain::MicroUsd> cost,

@@ -59,6 +59,7 @@ Hub::Hub(Node& node, HubSettings settings)
     node_.on_consumed = [this](const Execution& ended, const resource_manager::Consumption& used) {
         if (board_) board_->learn(ended, used);
     };
+    node_.on_usage = [this] { inbox_hinted_ = true; };
     node_.on_provider_news = [this](const resource_manager::ProviderNews& news) {
         if (!board_) return;
         board_->provider_news(news, node_.clock().now());

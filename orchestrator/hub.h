@@ -143,6 +143,7 @@ class Hub {
     platform::Task<void> refresh_providers();
     platform::Task<void> refresh_budgets();
     platform::Task<void> book_inbox();
+    platform::Task<void> count_usage();
     platform::Task<void> keep_estimates();
     platform::Task<void> read_feed();
     platform::Task<void> recheck(std::vector<domain::ExecutionId> ids);
@@ -230,7 +231,7 @@ class Hub {
     std::chrono::steady_clock::time_point scanned_at_{};
     std::chrono::steady_clock::time_point estimates_kept_at_{};
     std::chrono::steady_clock::time_point budgets_read_at_{};
-    /// SQL may have said something about money.
+    /// SQL may have said something about money, or somebody about what was used of providers.
     bool inbox_hinted_ = true;
     /// The last time out of the database's reach, as the scheduler's row says (protocol R9).
     std::optional<Outage> outage_;

@@ -7,6 +7,7 @@
 #include "resource_manager/budget_store.h"
 #include "resource_manager/estimate_store.h"
 #include "resource_manager/ledger_store.h"
+#include "resource_manager/provider_store.h"
 
 namespace impresario::orchestrator {
 
@@ -90,10 +91,19 @@ Task<void> Hub::refresh_locks() {
     board_->set_locks(std::move(locks));
 }
 
-/// What SQL says was spent (protocol R21).
+/// What SQL says was spent (protocol R21), and what it and callbacks say was used of providers (R19).
 Task<void> Hub::book_inbox() {
-    auto looking = node_.database().read([](Tx& tx) { return resource_manager::LedgerStore().any_reported(tx); });
-    if (!co_await std::move(looking) || !lead_) co_return;
+    struct Waiting {
+        bool money = false;
+        bool usage = false;
+    };
+    auto looking = node_.database().read([](Tx& tx) {
+        return Waiting{resource_manager::LedgerStore().any_reported(tx),
+                       resource_manager::ProviderStore().any_uncounted(tx)};
+    });
+    const auto waiting = co_await std::move(looking);
+    if (waiting.usage) co_await count_usage();
+    if (!waiting.money || !lead_) co_return;
     auto booking = node_.database().transact([epoch = *lead_, id = node_.id()](Tx& tx) {
         SchedulerStore().fence(tx, epoch, id);
         const resource_manager::LedgerStore ledger;
@@ -102,7 +112,22 @@ Task<void> Hub::book_inbox() {
         return ledger.any_reported(tx);
     });
     // More than one turn books, or somebody holds an execution.
-    inbox_hinted_ = co_await std::move(booking);
+    const bool more = co_await std::move(booking);
+    inbox_hinted_ = inbox_hinted_ || more;
+}
+
+/// Once: what was counted and is not known here is read by the next to lead, with the permits.
+Task<void> Hub::count_usage() {
+    if (!lead_) co_return;
+    auto counting = node_.database().transact([epoch = *lead_, id = node_.id()](Tx& tx) {
+        SchedulerStore().fence(tx, epoch, id);
+        return resource_manager::ProviderStore().count_usage(tx, kMostInbox);
+    });
+    const auto counted = co_await std::move(counting);
+    if (!board_) throw platform::DatabaseUnavailable("stepped down while counting usage");
+    board_->charge_beyond(counted);
+    // More than one turn counts.
+    if (static_cast<int>(counted.size()) == kMostInbox) inbox_hinted_ = true;
 }
 
 /// For the next scheduler; what was learnt in the last minute may be lost.

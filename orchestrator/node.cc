@@ -260,6 +260,7 @@ void Node::committed(const std::vector<const Reply*>& replies) {
             if (news.retry_after) parts_.probe.refused(news.provider);
         if (on_provider_news)
             for (const auto& news : reply.providers) on_provider_news(news);
+        if (reply.tells_usage && on_usage) on_usage();
         if (parts_.tracer)
             for (const auto& over : reply.over) parts_.tracer->attempt_over(over, parts_.clock.now());
         for (const auto& peer : reply.cancelled_peers) tell_cancelled(peer);

@@ -172,6 +172,8 @@ class Node {
     std::function<void(const EndpointNews&)> on_endpoint_news;
     std::function<void(const domain::Execution&, const resource_manager::Consumption&)> on_consumed;
     std::function<void(const resource_manager::ProviderNews&)> on_provider_news;
+    /// What was used of providers beyond grants may wait to be counted.
+    std::function<void()> on_usage;
     std::function<void()> on_catalogue;
     /// The catalogue's version has grown: API keys may have changed with it.
     std::function<void()> on_keys;

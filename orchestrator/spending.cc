@@ -69,6 +69,40 @@ void top_up_money(Draft& draft, MicroUsd so_far, const Callback& callback) {
          attempt.granted_at);
 }
 
+namespace {
+/// It has taken no more than its grant, whatever the tables say: it tells nothing but a cost, which was reserved from
+/// what its type declares or has learnt, and falls on its providers as that did.
+bool within_grant(const Draft& draft, std::optional<MicroUsd> reserved, MicroUsd cost, const Callback& callback) {
+    const auto* type = draft.at().type;
+    if (!callback.usage.empty() || !type || !reserved || cost > *reserved) return false;
+    const auto& needs = type->needs;
+    if (needs.size() == 1 && callback.api_calls.value_or(0) > needs.front().calls) return false;
+    return type->cost_estimate ||
+           std::any_of(needs.begin(), needs.end(), [](const auto& need) { return need.cost > MicroUsd{0}; });
+}
+}
+
+void charge_usage(Draft& draft, const domain::AttemptId& attempt, std::optional<MicroUsd> reserved,
+                  std::optional<MicroUsd> cost, const Callback& callback) {
+    if (within_grant(draft, reserved, cost.value_or(MicroUsd{}), callback)) return;
+    auto needs = spent(draft, cost.value_or(MicroUsd{}), &callback).needs;
+    for (auto& need : needs) need = {need.provider, 0, 0, 0, cost ? need.cost : MicroUsd{}};
+    for (const auto& usage : callback.usage) {
+        if (usage.provider.empty()) continue;
+        const auto same = [&](const domain::Need& need) { return need.provider == usage.provider; };
+        auto need = std::find_if(needs.begin(), needs.end(), same);
+        if (need == needs.end()) need = needs.insert(needs.end(), {usage.provider});
+        need->calls += usage.api_calls;
+        need->tokens += usage.tokens;
+    }
+    // Of several nobody knows which was called.
+    if (callback.usage.empty() && needs.size() == 1) needs.front().calls = callback.api_calls.value_or(0);
+    for (auto& need : needs)
+        if (need.calls > 0 || need.tokens > 0 || need.cost > MicroUsd{0})
+            draft.decision().charges.push_back(
+                {draft.row().id, attempt, draft.row().lane, draft.row().limit_keys, std::move(need)});
+}
+
 void settle_money(Draft& draft, const LiveAttempt& attempt, std::optional<MicroUsd> cost, const Callback& callback) {
     if (!budgeted(draft, attempt)) return;
     book(draft, MovementKind::settle, attempt.id, 0, spent(draft, cost.value_or(MicroUsd{}), &callback),

@@ -142,6 +142,7 @@ void ProviderMeters::remember(const LoadedPermit& permit, TimePoint ended_at) {
         account.charge(amount);
         account.end(amount, ended_at);
     });
+    if (permit.beyond) return;
     each_weather(used, [&](ProviderWeather& weather, const Need& need) {
         weather.charge(need, ended_at);
         weather.end(need, ended_at);

@@ -35,7 +35,19 @@ struct PermitRecord {
     domain::TimePoint lease_until;
 };
 
-/// What the tables know about permits: of live attempts each, of the others their sums.
+/// What an attempt says it took of a provider, all until now. What is more than its grant took counts too (protocol
+/// R19: calls inside a sub-workflow are bounded by what it declares and reports).
+struct UsageCharge {
+    domain::ExecutionId execution;
+    domain::AttemptId attempt;
+    domain::Lane lane;
+    /// Of its execution.
+    std::string limit_keys = {};
+    domain::Need need;
+};
+
+/// What the tables know about permits: of live attempts each, of the others their sums; and of what was charged beyond
+/// them.
 struct LoadedPermit {
     domain::Lane lane;
     domain::Need need;
@@ -49,6 +61,8 @@ struct LoadedPermit {
     std::string limit_keys = {};
     /// Of a live one: nobody sends it after that.
     domain::TimePoint lease_until = {};
+    /// Beyond a grant: it is counted, and says nothing of how many starts go well.
+    bool beyond = false;
 };
 
 class ProviderMeters {
@@ -69,6 +83,10 @@ class ProviderMeters {
     void released(const domain::ExecutionId& execution, domain::TimePoint at);
     /// It was not sent: as if it had never been charged.
     void given_back(const domain::ExecutionId& execution);
+    /// What was used beyond grants, at its `ended_at`.
+    void charge_beyond(const LoadedPermit& usage, domain::TimePoint now) {
+        remember(usage, usage.ended_at.value_or(now));
+    }
     void trim(domain::TimePoint now);
 
     /// One limit as it applies to a lane.

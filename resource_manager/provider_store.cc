@@ -1,5 +1,6 @@
 #include "resource_manager/provider_store.h"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -91,21 +92,75 @@ void ProviderStore::give_back(Tx& tx, const std::vector<Unsent>& unsent) const {
     tx.send(sql::give_back_permits, Params().add(std::move(a)));
 }
 
+void ProviderStore::charge_usage(Tx& tx, const std::vector<UsageCharge>& charges) const {
+    // Twice in a batch is once, with the later word: both tell all until then.
+    std::map<std::pair<domain::AttemptId, std::string>, UsageCharge> latest;
+    for (const auto& each : charges) {
+        const auto [at, first] = latest.try_emplace({each.attempt, each.need.provider}, each);
+        if (first) continue;
+        auto& need = at->second.need;
+        need.calls = std::max(need.calls, each.need.calls);
+        need.tokens = std::max(need.tokens, each.need.tokens);
+        need.cost = std::max(need.cost, each.need.cost);
+    }
+    if (latest.empty()) return;
+    std::array<SqlArray, 9> a;
+    for (const auto& [of, each] : latest) {
+        a[0].add(each.execution);
+        a[1].add(each.attempt);
+        a[2].add(each.need.provider);
+        a[3].add(each.lane.organization_id);
+        a[4].add(each.lane.workflow_type);
+        a[5].add_or_null(each.limit_keys);
+        a[6].add_bigint(each.need.calls);
+        a[7].add_bigint(each.need.tokens);
+        a[8].add_bigint(each.need.cost.value);
+    }
+    tx.send(sql::charge_usage, Params().add(std::move(a)));
+}
+
+namespace {
+LoadedPermit read_permit(RowReader& row) {
+    LoadedPermit permit;
+    permit.lane.organization_id = row.text();
+    permit.lane.workflow_type = row.text();
+    permit.need.provider = row.text();
+    permit.need.calls = row.integer();
+    permit.need.tokens = row.integer();
+    permit.need.items = row.integer();
+    permit.need.cost = domain::MicroUsd{row.integer()};
+    permit.ended_at = row.maybe_time();
+    permit.limit_keys = row.text();
+    return permit;
+}
+
+void read_beyond(const platform::Rows& rows, std::vector<LoadedPermit>& into) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        RowReader row(rows, i);
+        into.push_back(read_permit(row));
+        into.back().beyond = true;
+    }
+}
+}
+
+bool ProviderStore::any_uncounted(Tx& tx) const {
+    const auto rows = tx.exec(sql::any_uncounted_usage);
+    return RowReader(rows, 0).flag();
+}
+
+std::vector<LoadedPermit> ProviderStore::count_usage(Tx& tx, int most) const {
+    std::vector<LoadedPermit> counted;
+    const auto rows = tx.exec(sql::count_usage_charges, Params().add(most));
+    read_beyond(rows, counted);
+    return counted;
+}
+
 std::vector<LoadedPermit> ProviderStore::permits(Tx& tx) const {
     std::vector<LoadedPermit> permits;
     const auto read = [&](const platform::Rows& rows, bool live) {
         for (std::size_t i = 0; i < rows.size(); ++i) {
             RowReader row(rows, i);
-            LoadedPermit permit;
-            permit.lane.organization_id = row.text();
-            permit.lane.workflow_type = row.text();
-            permit.need.provider = row.text();
-            permit.need.calls = row.integer();
-            permit.need.tokens = row.integer();
-            permit.need.items = row.integer();
-            permit.need.cost = domain::MicroUsd{row.integer()};
-            permit.ended_at = row.maybe_time();
-            permit.limit_keys = row.text();
+            auto permit = read_permit(row);
             if (live) {
                 permit.execution = row.id<domain::ExecutionId>();
                 permit.attempt = row.id<domain::AttemptId>();
@@ -119,9 +174,13 @@ std::vector<LoadedPermit> ProviderStore::permits(Tx& tx) const {
     read(live, true);
     const auto closed = tx.exec(sql::load_closed_permits);
     read(closed, false);
+    const auto beyond = tx.exec(sql::load_usage_charges);
+    read_beyond(beyond, permits);
     return permits;
 }
 
-std::size_t ProviderStore::forget_permits(Tx& tx) const { return tx.exec(sql::forget_permits).affected(); }
+std::size_t ProviderStore::forget_permits(Tx& tx) const {
+    return tx.exec(sql::forget_permits).affected() + tx.exec(sql::forget_usage_charges).affected();
+}
 
 }

@@ -30,7 +30,14 @@ class ProviderStore {
         int fence = 0;
     };
     void give_back(platform::Tx& tx, const std::vector<Unsent>& unsent) const;
-    /// What counts against the longest window, sums of closed ones rounded to later times.
+    /// Their executions are locked. What of it is beyond its grant waits to be counted.
+    void charge_usage(platform::Tx& tx, const std::vector<UsageCharge>& charges) const;
+    /// Whether some waits, also what SQL has recorded.
+    bool any_uncounted(platform::Tx& tx) const;
+    /// The oldest of it, which counts from now on: for the scheduler alone.
+    std::vector<LoadedPermit> count_usage(platform::Tx& tx, int most) const;
+    /// What counts against the longest window, sums of closed ones rounded to later times; what waits to be counted is
+    /// not among it.
     std::vector<LoadedPermit> permits(platform::Tx& tx) const;
     /// Forgets what counts against no window any more; returns how many went.
     std::size_t forget_permits(platform::Tx& tx) const;

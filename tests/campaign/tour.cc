@@ -99,7 +99,9 @@ void enqueue_alone(Hubs& hubs, const std::string& type) {
 
 /// Waits until the scheduler has booked what SQL says was spent.
 void await_inbox(Hubs& hubs) {
-    for (int i = 0; i < 400 && hubs.sql("select count(*) from ledger_inbox") != "0"; ++i) {
+    const std::string waiting =
+        "select (select count(*) from ledger_inbox) + (select count(*) from usage_charges where over_calls is null)";
+    for (int i = 0; i < 400 && hubs.sql(waiting) != "0"; ++i) {
         hubs.supervise();
         std::this_thread::sleep_for(milliseconds{50});
     }

@@ -103,6 +103,67 @@ TEST(Provider, TheGateIsTold) {
     EXPECT_EQ(hub.await_end(next)["status"], "completed") << "without a provider there is no limit";
 }
 
+// Who declares a cent and is billed sixty: what the bill says counts.
+TEST(Provider, WhatACallbackBillsBeyondItsGrantCounts) {
+    HubFixture hub;
+    Peer peer;
+    const Json limits{{"limits",
+                       {{{"name", "cost"}, {"of", "cost"}, {"limit", "1"}, {"per", "day"}, {"kind", "fixed_window"}},
+                        {{"name", "tokens"}, {"of", "tokens"}, {"limit", 100000}, {"per", "hour"}}}}};
+    ASSERT_EQ(hub.api("PUT", "/v1/providers/test", limits).status, 201);
+    hub.register_type(
+        "calls", peer.url(),
+        {{"call_estimates", {{{"provider", "test"}, {"calls", 1}, {"tokens", 200}, {"cost_usd", "0.01"}}}}});
+    ASSERT_EQ(hub.api("POST", "/v1/executions/batch", batch_of("calls", 5)).status, 201);
+    ASSERT_TRUE(peer.wait_for(5));
+    for (const auto& asked : peer.asked()) {
+        const auto told = [&](const std::string& status, int tokens, const std::string& cost) {
+            const Json usage{{"provider", "test"}, {"api_calls", 1}, {"tokens", tokens}, {"cost_usd", cost}};
+            EXPECT_EQ(Peer::call_back(asked, {{"status", status}, {"result_data", 1}, {"usage", {usage}}}).status, 200);
+        };
+        told("running", 100, "0.2");
+        told("running", 300, "0.4");
+        told("completed", 700, "0.6");
+    }
+    ASSERT_TRUE(eventually([&] { return ended(hub) == "5"; }));
+    const auto used = [&](int limit) { return hub.get("/v1/providers/test")["use"][limit]["used"]; };
+    ASSERT_TRUE(eventually([&] { return used(0) == "3.000000"; })) << used(0);
+    EXPECT_EQ(used(1), 3500);
+    hub.enqueue("calls");
+    ASSERT_TRUE(eventually([&] { return waits_for_provider(hub); }));
+    // The next to lead knows it.
+    hub.hub->kill();
+    hub.start();
+    ASSERT_TRUE(eventually([&] { return used(0) == "3.000000"; }));
+    EXPECT_EQ(used(1), 3500);
+    EXPECT_EQ(peer.count(), 5U);
+}
+
+TEST(Provider, WhatSqlRecordsCountsAgainstTheLimit) {
+    HubFixture hub;
+    Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})"}; });
+    const Json limits{{"limits", {{{"name", "tokens"}, {"of", "tokens"}, {"limit", 1000}, {"per", "hour"}}}}};
+    ASSERT_EQ(hub.api("PUT", "/v1/providers/test", limits).status, 201);
+    hub.register_type("calls", peer.url(),
+                      {{"call_estimates", {{{"provider", "test"}, {"calls", 1}, {"tokens", 200}}}}});
+    const auto first = hub.enqueue("calls");
+    hub.await_end(first);
+    const auto used = [&] { return hub.get("/v1/providers/test")["use"][0]["used"]; };
+    EXPECT_EQ(used(), 200);
+    const auto record = [&](const std::string& tokens, const std::string& id) {
+        hub.database.value("select record_resource_usage('" + first + "', 'tokens', 'test', " + tokens + ", null, '" +
+                           id + "')");
+    };
+    record("150", "a");
+    record("650", "b");
+    record("650", "b");
+    ASSERT_TRUE(eventually([&] { return used() == 800; })) << used();
+    const auto fits = hub.enqueue("calls");
+    EXPECT_EQ(hub.await_end(fits)["status"], "completed");
+    hub.enqueue("calls");
+    EXPECT_TRUE(eventually([&] { return waits_for_provider(hub); }));
+}
+
 TEST(Provider, ANewSchedulerCountsWhatTheOneBeforeGranted) {
     HubFixture hub;
     Peer peer([](const Asked&) { return Behaviour{200, R"({"status":"completed","result_data":1})"}; });

@@ -1,4 +1,5 @@
 // The functions and the table of seed 003 as a psql user sees them.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "domain/execution.h"
@@ -13,6 +14,8 @@ namespace sql_api_test {
 using platform::StatementRefused;
 using platform::Tx;
 using testing::TestDatabase;
+
+using ::testing::HasSubstr;
 
 class SqlApi : public ::testing::Test {
   protected:
@@ -232,6 +235,27 @@ TEST_F(SqlApi, UsageIsRecordedOnceByItsId) {
     EXPECT_EQ(db_.value("select sum(cost_usd) from workflow_resource_usage"), "0.010001");
     EXPECT_THROW(db_.value("select record_resource_usage('" + id + "', 'api_call', 'gemini', 3, -1)"),
                  StatementRefused);
+}
+
+TEST_F(SqlApi, WhatIsWrongWithAUsageIsNamed) {
+    const auto id = enqueue();
+    const auto refused = [&](const std::string& arguments) {
+        try {
+            db_.value("select record_resource_usage('" + id + "', " + arguments + ")");
+        } catch (const StatementRefused& refusal) {
+            return std::string(refusal.what());
+        }
+        return std::string("taken");
+    };
+    EXPECT_THAT(refused("'api_call', 'gemini', -3, 0"), HasSubstr("p_usage_amount must not be negative: -3"));
+    EXPECT_THAT(refused("'api_call', 'gemini', null, 0"), HasSubstr("p_usage_amount is missing"));
+    EXPECT_THAT(refused("null, 'gemini', 1, 0"), HasSubstr("p_resource_type is missing"));
+    EXPECT_THAT(refused("'', 'gemini', 1, 0"), HasSubstr("p_resource_type is missing"));
+    EXPECT_THAT(refused("'api_call', 'gemini', 1, 'NaN'"), HasSubstr("p_cost_usd must be from 0"));
+    EXPECT_THAT(refused("'api_call', 'gemini', 1, 'Infinity'"), HasSubstr("p_cost_usd must be from 0"));
+    EXPECT_THAT(refused("'api_call', 'gemini', 1, 1e13"), HasSubstr("p_cost_usd must be from 0"));
+    EXPECT_EQ(db_.value("select count(*) from workflow_resource_usage"), "0");
+    EXPECT_EQ(refused("'api_call', null, 1, null"), "taken");
 }
 
 TEST_F(SqlApi, AvailabilityNamesTheLimits) {

@@ -1,0 +1,1 @@
+select exists (select from usage_charges where over_calls is null)
