@@ -25,11 +25,11 @@ struct Found {
 };
 
 Found look(Tx& tx, const ExecutionId& id, const std::string& organization, const subworkflows::Catalogue& catalogue,
-           const std::optional<TimePoint>& at, int most_per_turn) {
+           const std::optional<TimePoint>& at, int most_per_turn, domain::MicroUsd unknown_cost) {
     Found found;
     const ExplainStore store;
     if (!at) {
-        found.situation = store.now(tx, id, organization, catalogue, most_per_turn);
+        found.situation = store.now(tx, id, organization, catalogue, most_per_turn, unknown_cost);
         return found;
     }
     const auto own = own_execution(tx, id, organization);
@@ -59,9 +59,11 @@ Task<HttpResponse> Api::explain_execution(Call call) {
     }
     if (!faults.empty()) co_return invalid(faults);
     co_await node_.refresh_catalogue();
-    auto asked_found = node_.database().transact(
-        [wanted = *id, organization = call.caller.organization_id, catalogue = node_.catalogue(), at,
-         most = hub_.max_batch_size()](Tx& tx) { return look(tx, wanted, organization, *catalogue, at, most); });
+    auto asked_found = node_.database().transact([wanted = *id, organization = call.caller.organization_id,
+                                                  catalogue = node_.catalogue(), at, most = hub_.max_batch_size(),
+                                                  unknown = hub_.unknown_cost()](Tx& tx) {
+        return look(tx, wanted, organization, *catalogue, at, most, unknown);
+    });
     const auto found = co_await std::move(asked_found);
     if (!found.faults.empty()) co_return invalid(found.faults);
     if (!found.situation) co_return no_such_execution();

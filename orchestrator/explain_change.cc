@@ -1,4 +1,8 @@
 // Of explain: what somebody can do about a closed gate, with the command for it where there is one.
+#include <algorithm>
+#include <charconv>
+
+#include "domain/money.h"
 #include "orchestrator/explain.h"
 #include "orchestrator/switched_off.h"
 
@@ -95,28 +99,53 @@ std::string wait_or(const domain::Gate& gate) {
     return gate.opens_at ? "wait until " + domain::rfc3339(*gate.opens_at) + ", or " : std::string();
 }
 
+/// The least limit that lets it go: there is room for it, and the step that stops it ends. As its numbers say
+/// (resource_manager/budget_limit.cc).
+std::string enough_of_budget(const domain::Gate& gate) {
+    const auto amount = [&](std::string_view key) {
+        const auto read = domain::parse_money(number(gate, key));
+        return read ? read->amount : domain::kMostMoney;
+    };
+    const auto counted = amount("settled") + amount("reserved") + amount("suspense");
+    auto enough = counted + amount("asks");
+    // A billion: so that no sum below overflows. Whoever has more needs no advice.
+    constexpr domain::MicroUsd kMost{1'000'000'000'000'000};
+    if (enough > kMost) return {};
+    int percent = 0;
+    const auto text = number(gate, "undone_below_percent");
+    std::from_chars(text.data(), text.data() + text.size(), percent);
+    // It ends below that part of the limit.
+    if (percent > 0) enough = std::max(enough, domain::MicroUsd{counted.value * 100 / percent + 1});
+    // As people write it.
+    constexpr std::int64_t kCent = 10'000;
+    return domain::decimal({(enough.value + kCent - 1) / kCent * kCent});
+}
+
 Change of_budget(const domain::Gate& gate) {
     const auto& name = gate.subject;
     const std::string wait = wait_or(gate);
     // Its step asks somebody (resource_manager/budget_limit.cc).
     if (gate.detail.ends_with("approves going on"))
         return {wait + "approve going on with the budget " + name, "impresario budgets approve " + name};
-    return {wait + "raise the limit of the budget " + name + ": " + gate.detail,
+    const auto enough = enough_of_budget(gate);
+    return {wait + "raise the limit of the budget " + name + (enough.empty() ? "" : " to at least " + enough + " USD") +
+                ": " + gate.detail,
             "impresario budgets show " + name + "; impresario budgets put " + name + " @budget.json"};
 }
 
 }
 
 Change what_opens(const GateRun& run, const Situation& s) {
-    const auto& gate = run.gate;
+    auto gate = run.gate;
+    // It has opened, or is about to be found closed for longer: nobody can wait for what has gone.
+    if (gate.opens_at && *gate.opens_at <= s.at) gate.opens_at.reset();
     const auto& type = s.execution.lane.workflow_type;
     const auto more = one_more(gate);
     switch (gate.kind) {
         case GateKind::paused:
             return of_pause(gate, s);
         case GateKind::lock:
-            return {wait_or(gate) + "have it released: it is " + gate.detail,
-                    "impresario locks show " + gate.subject};
+            return {wait_or(gate) + "have it released: it is " + gate.detail, "impresario locks show " + gate.subject};
         case GateKind::concurrency:
             return {"wait until one of those that run has ended, or raise max_concurrency of the workflow type",
                     more.empty() ? "" : put_type(type, ".max_concurrency = " + more)};

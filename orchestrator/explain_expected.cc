@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "orchestrator/explain.h"
+#include "resource_manager/limiter.h"
 
 namespace impresario::orchestrator {
 
@@ -57,7 +58,10 @@ ExpectedStart expected_start(const Situation& s, const std::vector<GateRun>& blo
     for (const auto& each : blockers) {
         const auto& gate = each.gate;
         const std::string kind(name(gate.kind));
-        if (gate.opens_at && holds_money(gate)) {
+        if (gate.detail.find(resource_manager::kNeverGiven) != std::string::npos) {
+            latest.reset();
+            say(expected.why, kind + " (" + gate.subject + ") never gives so much: not before somebody changes it");
+        } else if (gate.opens_at && holds_money(gate)) {
             if (latest) latest = std::max(*latest, domain::saturating_add(std::max(*gate.opens_at, s.at), kTurn));
             say(expected.why, kind + " opens by itself at " + domain::rfc3339(*gate.opens_at) +
                                   ", or earlier if what is reserved turns out to cost less");

@@ -11,8 +11,11 @@
 #include "platform/read_rows.h"
 #include "platform/redact.h"
 #include "priority_queue/queue_store.h"
+#include "resource_manager/budget_store.h"
+#include "resource_manager/estimate_store.h"
 #include "resource_manager/fairness_store.h"
 #include "resource_manager/limiter.h"
+#include "resource_manager/price.h"
 
 namespace impresario::orchestrator {
 
@@ -137,6 +140,53 @@ void look_at_tables(Situation& s, const subworkflows::Catalogue& catalogue, int 
     }
 }
 
+/// What one start of it is expected to ask, as the scheduler reckons (LaneView::demand).
+domain::Demand demand_of(Tx& tx, const Execution& e, const subworkflows::WorkflowType& type,
+                         domain::MicroUsd unknown_cost) {
+    const auto learnt = resource_manager::EstimateStore().load(tx);
+    const auto of_lane = learnt.find(e.lane);
+    const resource_manager::PriceList prices(type.needs, type.cost_estimate,
+                                             of_lane == learnt.end() ? nullptr : &of_lane->second, unknown_cost);
+    const auto& price = prices.at(e.size_class, e.need_amounts.empty() ? nullptr : &e.need_amounts);
+    domain::Demand demand;
+    demand.lane = e.lane;
+    demand.needs = price.needs;
+    demand.cost = price.cost;
+    demand.guessed = price.guessed;
+    demand.batch = e.batch;
+    demand.importance = type.importance;
+    demand.priority = e.priority;
+    return demand;
+}
+
+/// Money as the tables say it now: a gate that the scheduler has found has its numbers from here, and one that it has
+/// not come to, since another is closed before it, is told too.
+void look_at_money(Tx& tx, Situation& s, const subworkflows::WorkflowType* type, domain::MicroUsd unknown_cost) {
+    if (!type) return;
+    auto budgets = resource_manager::BudgetStore().load(tx, s.at);
+    if (budgets.empty()) return;
+    const auto demand = demand_of(tx, s.execution, *type, unknown_cost);
+    for (auto& state : budgets) {
+        resource_manager::move_steps(state, s.at);
+        auto gate = resource_manager::BudgetLimit{&state, {}}.check(demand, s.at);
+        const bool own = state.budget.scope.batch.has_value() || !gate;
+        if (!gate) gate = resource_manager::BudgetPriority{&state}.check(demand, s.at);
+        if (!gate) continue;
+        const auto known = std::find_if(s.gates.begin(), s.gates.end(), [&](const GateRun& run) {
+            return run.gate.kind == gate->kind && run.gate.subject == gate->subject;
+        });
+        if (known != s.gates.end()) {
+            known->gate = *std::move(gate);
+            continue;
+        }
+        GateRun run;
+        run.gate = *std::move(gate);
+        run.first_numbers = run.gate.numbers;
+        run.own = own;
+        s.gates.push_back(std::move(run));
+    }
+}
+
 Count counted(std::int64_t value, std::int64_t most) { return {value, value >= most}; }
 
 void rank(Tx& tx, Situation& s) {
@@ -243,7 +293,8 @@ bool waits(const Execution& e) {
 }
 
 std::optional<Situation> ExplainStore::now(Tx& tx, const ExecutionId& id, const std::string& organization_id,
-                                           const subworkflows::Catalogue& catalogue, int most_per_turn) const {
+                                           const subworkflows::Catalogue& catalogue, int most_per_turn,
+                                           domain::MicroUsd unknown_cost) const {
     Situation s;
     auto row = read_row(tx, id, organization_id, s.at);
     if (!row) return std::nullopt;
@@ -272,6 +323,7 @@ std::optional<Situation> ExplainStore::now(Tx& tx, const ExecutionId& id, const 
             s.gates.push_back(std::move(run));
         }
         look_at_tables(s, catalogue, in_use, key_in_use);
+        look_at_money(tx, s, catalogue.find(e.lane), unknown_cost);
         rank(tx, s);
         pace(tx, s);
         look_at_shares(tx, s);

@@ -15,7 +15,8 @@ class ExplainStore {
   public:
     /// Now. nullopt: the organization has no such execution.
     std::optional<Situation> now(platform::Tx& tx, const domain::ExecutionId& id, const std::string& organization_id,
-                                 const subworkflows::Catalogue& catalogue, int most_per_turn) const;
+                                 const subworkflows::Catalogue& catalogue, int most_per_turn,
+                                 domain::MicroUsd unknown_cost = {1'000'000}) const;
     /// At a time that has passed; `at` lies between the execution's creation and now.
     std::optional<Situation> then(platform::Tx& tx, const domain::ExecutionId& id, const std::string& organization_id,
                                   const subworkflows::Catalogue& catalogue, domain::TimePoint at) const;

@@ -38,6 +38,7 @@ std::string turn_of(const BudgetState& state, TimePoint now) {
 
 Gate stopped_by(const BudgetStep& step, const BudgetState& state, MicroUsd asks, MicroUsd taken, TimePoint now) {
     auto gate = gate_of(state, asks, taken, now);
+    gate.numbers.emplace_back("undone_below_percent", std::to_string(step.undone_below_percent));
     gate.opens_at = state.falls_to(most_below(state.budget.limit, step.undone_below_percent), now);
     // Less counts already: the next turn notices.
     if (gate.opens_at && *gate.opens_at <= now) gate.opens_at.reset();
@@ -82,7 +83,7 @@ std::optional<Gate> BudgetLimit::check(const Demand& demand, TimePoint now) cons
     }
     gate.detail += " and " + domain::decimal(*share) + " more asked";
     if (*share > limit) {
-        gate.detail += ", more than the budget ever gives; raise the limit or lower what the workflow type costs";
+        gate.detail += ", " + std::string(kNeverGiven) + "; raise the limit or lower what the workflow type costs";
         return gate;
     }
     // At a turn what was granted since is forgotten with the rest.

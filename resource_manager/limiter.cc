@@ -245,7 +245,7 @@ std::optional<std::string> never_given(const ProviderLimit& limit, std::int64_t 
     if (amount <= limit.most_of_one() || limit.capacity() == 0) return std::nullopt;
     const bool of_key = limit.keyed() && limit.ceiling < limit.capacity();
     return "asks " + shown(limit.of, amount) + " of " + allowed(limit, of_key ? limit.ceiling : limit.limit) +
-           (of_key ? " for each " + limit.key : "") + ", more than it ever gives";
+           (of_key ? " for each " + limit.key : "") + ", " + std::string(kNeverGiven);
 }
 
 std::optional<std::string> never_fits(const std::vector<Provider>& providers, const std::vector<domain::Need>& needs) {

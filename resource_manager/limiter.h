@@ -32,6 +32,9 @@ namespace impresario::resource_manager {
 inline constexpr std::string_view kKeptForAnother =
     "what comes free is kept for one that has waited beyond its max_wait";
 
+/// In the detail of a gate that stays closed for what asks so much, whatever ends.
+inline constexpr std::string_view kNeverGiven = "more than it ever gives";
+
 /// What a granted execution has been given.
 struct Granted {
     domain::EndpointId endpoint;

@@ -209,6 +209,24 @@ TEST_F(Explain, AProvidersLimit) {
     EXPECT_TRUE(await_started(id));
 }
 
+// What comes after the first gate is told with it: who opens that one knows what he meets.
+TEST_F(Explain, ABudgetBehindAPause) {
+    ASSERT_EQ(hub.api("PUT", "/v1/budgets/daily",
+                      {{"limit_usd", "1"}, {"window", "day"}, {"steps", Json::array()}, {"reason", "test"}})
+                  .status,
+              201);
+    hub.register_type("t", peer.url(), {{"cost_estimate_usd", "1"}});
+    hub.enqueue("t");
+    ASSERT_TRUE(peer.wait_for(1, kPatience));
+    ASSERT_EQ(hub.api("POST", "/v1/pause", {{"workflow_type", "t"}}).status, 200);
+    const auto id = hub.enqueue("t");
+    const auto answer = hub.get("/v1/executions/" + id + "/explain");
+    EXPECT_EQ(answer["blocker"]["kind"], "paused");
+    ASSERT_THAT(answer["behind_it"], ::testing::SizeIs(1)) << answer;
+    EXPECT_EQ(answer["behind_it"][0]["kind"], "budget");
+    EXPECT_EQ(answer["behind_it"][0]["subject"], "daily");
+}
+
 TEST_F(Explain, ABudget) {
     const auto limit = [](const std::string& usd) {
         return Json{{"limit_usd", usd}, {"window", "day"}, {"steps", Json::array()}, {"reason", "test"}};
@@ -220,7 +238,11 @@ TEST_F(Explain, ABudget) {
     const auto id = hub.enqueue("t");
     const auto answer = await_recorded(id, "budget");
     EXPECT_EQ(answer["blocker"]["subject"], "daily");
-    EXPECT_THAT(answer["change"]["what"].get<std::string>(), HasSubstr("raise the limit of the budget daily"));
+    EXPECT_THAT(answer["change"]["what"].get<std::string>(),
+                HasSubstr("raise the limit of the budget daily to at least 2.000000 USD"));
+    // Its numbers are those of now, not of when it closed.
+    ASSERT_EQ(hub.api("PUT", "/v1/budgets/daily", limit("1.5")).status, 200);
+    EXPECT_EQ(hub.get("/v1/executions/" + id + "/explain")["blocker"]["numbers"]["limit"], "1.500000");
     ASSERT_EQ(hub.api("PUT", "/v1/budgets/daily", limit("2")).status, 200);
     EXPECT_TRUE(await_started(id));
 

@@ -13,6 +13,7 @@
 #include "orchestrator/plan.h"
 #include "orchestrator/switched_off.h"
 #include "priority_queue/order.h"
+#include "resource_manager/limiter.h"
 
 namespace impresario::orchestrator {
 namespace explain_test {
@@ -169,6 +170,23 @@ struct Remedy {
     bool known;
 };
 
+TEST(Explain, WhatHasGoneByIsNotWaitedFor) {
+    auto s = calm();
+    s.gates = {closed(GateKind::provider, "gemini rpm", "", {{"limit", "60"}}, kNow - seconds{5})};
+    EXPECT_THAT(explain(s).change->what, ::testing::Not(HasSubstr("wait")));
+}
+
+TEST(Explain, WhatIsNeverGivenIsNotExpectedOfTheNextEnd) {
+    auto s = calm();
+    s.pace.slow = seconds{20};
+    s.gates = {closed(GateKind::provider, "gemini rpm",
+                      "asks 100 of 60 requests per minute, " + std::string(resource_manager::kNeverGiven),
+                      {{"in_flight", "3"}})};
+    const auto e = explain(s);
+    EXPECT_FALSE(e.expected->latest);
+    EXPECT_THAT(e.expected->why, HasSubstr("provider (gemini rpm) never gives so much"));
+}
+
 TEST(Explain, EveryGateSaysWhatOpensIt) {
     const std::string show = "impresario types show a --json | ";
     domain::EndpointId endpoint;
@@ -209,6 +227,21 @@ TEST(Explain, EveryGateSaysWhatOpensIt) {
         {"budget", closed(GateKind::budget, "daily", "10 of 10 USD are spent", {}, kNow + hours{3}),
          "raise the limit of the budget daily: 10 of 10 USD are spent",
          "impresario budgets show daily; impresario budgets put daily @budget.json", true},
+        {"no room",
+         closed(GateKind::budget, "daily", "",
+                {{"asks", "1.500000"}, {"settled", "9.000000"}, {"reserved", "0.250001"}, {"suspense", "0.000000"}}),
+         "raise the limit of the budget daily to at least 10.760000 USD",
+         "impresario budgets show daily; impresario budgets put daily @budget.json", false},
+        // At 85 % of it the step goes on; 10.588236 would do.
+        {"a step",
+         closed(GateKind::budget, "daily", "",
+                {{"asks", "0.500000"},
+                 {"settled", "9.000000"},
+                 {"reserved", "0.000000"},
+                 {"suspense", "0.000000"},
+                 {"undone_below_percent", "85"}}),
+         "raise the limit of the budget daily to at least 10.590000 USD",
+         "impresario budgets show daily; impresario budgets put daily @budget.json", false},
     };
     for (const auto& each : remedies) {
         SCOPED_TRACE(each.name);
