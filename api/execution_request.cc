@@ -1,5 +1,7 @@
 #include "api/execution_request.h"
 
+#include <utility>
+
 #include "domain/limit_keys.h"
 #include "platform/input_pointer.h"
 #include "platform/json_text.h"
@@ -113,13 +115,22 @@ std::vector<FieldFault> never_granted(const std::vector<priority_queue::NewExecu
                                       const subworkflows::Catalogue& catalogue,
                                       const std::vector<resource_manager::Provider>& providers) {
     std::vector<FieldFault> faults;
+    const subworkflows::WorkflowType* asked = nullptr;
     for (std::size_t i = 0; i < executions.size(); ++i) {
         const auto& e = executions[i].execution;
         const auto* type = catalogue.find(e.lane);
-        if (!type || e.need_amounts.empty()) continue;
-        const auto needs = domain::with_amounts(type->needs, e.need_amounts);
+        if (!type) continue;
+        // A batch is mostly of one type, whose first tells of all.
+        if (e.need_amounts.empty() && (type->needs.empty() || std::exchange(asked, type) == type)) continue;
+        auto needs = domain::with_amounts(type->needs, e.need_amounts);
+        const bool declared = e.need_amounts.empty();
+        // Of tokens and money less may turn out to be enough than is declared; calls and items are what is declared.
+        if (declared)
+            for (auto& need : needs) need = {need.provider, need.calls, 0, need.items, {}};
         if (auto why = resource_manager::never_fits(providers, needs))
-            faults.push_back({(in_batch ? "/executions/" + std::to_string(i) : "") + "/input", *std::move(why)});
+            faults.push_back(
+                {(in_batch ? "/executions/" + std::to_string(i) : "") + (declared ? "/workflow_type" : "/input"),
+                 *std::move(why)});
     }
     return faults;
 }

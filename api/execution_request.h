@@ -32,7 +32,8 @@ Intent read_batch(std::string_view text, const std::string& organization_id, con
 void take_limit_keys(std::vector<priority_queue::NewExecution>& executions, const subworkflows::Catalogue& catalogue,
                      const std::vector<resource_manager::Provider>& providers);
 
-/// Those whose input asks more than a limit of a provider ever gives.
+/// Those that ask more than a limit of a provider ever gives: their input does, or the calls or items that their type
+/// declares.
 std::vector<FieldFault> never_granted(const std::vector<priority_queue::NewExecution>& executions, bool in_batch,
                                       const subworkflows::Catalogue& catalogue,
                                       const std::vector<resource_manager::Provider>& providers);

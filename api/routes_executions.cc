@@ -101,14 +101,16 @@ Task<HttpResponse> Api::enqueue(Call call, std::vector<priority_queue::NewExecut
     if (key.wrong)
         co_return problem(400, "invalid-idempotency-key", "Idempotency-Key must have 1 to 255 printable characters",
                           {{"Idempotency-Key", "must have 1 to 255 printable characters"}});
-    // Nothing is read for those who ask what their type says.
+    // For those who ask what their type says nothing is read: their limits may be a second old.
     const auto says_itself = [](const auto& each) { return !each.execution.need_amounts.empty(); };
+    auto providers = node_.providers();
     if (std::any_of(executions.begin(), executions.end(), says_itself)) {
         auto asked_providers = node_.database().read([](Tx& tx) { return resource_manager::ProviderStore().load(tx); });
-        const auto providers = co_await std::move(asked_providers);
-        const auto faults = never_granted(executions, batch, *node_.catalogue(), providers);
-        if (!faults.empty()) co_return invalid(faults);
+        auto fresh = co_await std::move(asked_providers);
+        providers = std::make_shared<const std::vector<resource_manager::Provider>>(std::move(fresh));
     }
+    const auto faults = never_granted(executions, batch, *node_.catalogue(), *providers);
+    if (!faults.empty()) co_return invalid(faults);
     take_limit_keys(executions, *node_.catalogue(), *node_.providers());
     const auto came_with =
         platform::parse_trace_context(call.request.header("traceparent"), call.request.header("tracestate"));

@@ -1,4 +1,5 @@
 // impresario fairness: what share of the starts each organization and type is to have, and has had.
+#include <cmath>
 #include <cstdio>
 
 #include "cli/client.h"
@@ -27,6 +28,15 @@ std::string percent(const Json& object, const char* name) {
     return text;
 }
 
+/// What sums of fractions leave over is nothing.
+std::string behind(const Json& standing) {
+    const auto found = standing.find("behind");
+    if (found == standing.end() || !found->is_number()) return "";
+    char text[32];
+    std::snprintf(text, sizeof text, "%.6g", std::round(found->get<double>() * 1e6) / 1e6);
+    return text;
+}
+
 int show(const FairnessOptions& o) {
     const auto answer = Client(o.client).ask("GET", "/v1/fairness");
     if (o.client.wants_json()) {
@@ -41,8 +51,8 @@ int show(const FairnessOptions& o) {
     for (const auto& each : answer["standing"])
         table.add({cell(each, "organization_id"), cell(each, "workflow_type"), cell(each, "weight"),
                    percent(each, "minimum_percent"), each.value("waiting", false) ? "yes" : "",
-                   percent(each, "asked_percent"), percent(each, "had_percent"), cell(each, "started"),
-                   cell(each, "behind"), each.value("below_minimum", false) ? "below its minimum: first" : ""});
+                   percent(each, "asked_percent"), percent(each, "had_percent"), cell(each, "started"), behind(each),
+                   each.value("below_minimum", false) ? "below its minimum: first" : ""});
     table.print();
     return Exit::ok;
 }

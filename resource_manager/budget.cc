@@ -47,7 +47,9 @@ void check_steps(const Budget& budget, const Wrong& wrong) {
         const auto& step = budget.steps[i];
         const std::string at = "/steps/" + std::to_string(i);
         within(wrong, at + "/at_percent", step.at_percent, 1, 1000);
-        within(wrong, at + "/undone_below_percent", step.undone_below_percent, 1, step.at_percent);
+        // What is measured by another that is wrong itself is not told twice.
+        if (step.at_percent >= 1)
+            within(wrong, at + "/undone_below_percent", step.undone_below_percent, 1, step.at_percent);
         within(wrong, at + "/below_priority", step.below_priority, 1, 100);
         within(wrong, at + "/batch_percent", step.batch_percent, 1, 99);
         within(wrong, at + "/from_hour", step.from_hour, 0, 23);

@@ -1,6 +1,7 @@
 #include "resource_manager/budget_preview.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "resource_manager/limiter.h"
 
@@ -17,6 +18,20 @@ domain::Demand demand_of(const WaitingLane& lane, const std::optional<domain::Ba
     demand.importance = lane.importance;
     demand.batch = batch;
     return demand;
+}
+
+/// How many of these start, one after the other, until the limit or a step that begins on the way stops the next.
+std::int64_t until_stopped(const BudgetState& state, const domain::Demand& demand, domain::MicroUsd share,
+                           domain::TimePoint now) {
+    const auto& budget = state.budget;
+    const auto counted = state.counted(now).counted();
+    auto fit = budget.hard ? (budget.limit - counted).value / share.value : std::numeric_limits<std::int64_t>::max();
+    for (std::size_t i = state.steps_on; i < budget.steps.size(); ++i) {
+        if (!stops(budget.steps[i], state, demand.importance, now)) continue;
+        const auto below = most_below(budget.limit, budget.steps[i].at_percent) - counted;
+        fit = std::min(fit, below.value < 0 ? 0 : below.value / share.value + 1);
+    }
+    return fit;
 }
 
 struct Met {
@@ -36,8 +51,8 @@ Met meet(const std::optional<BudgetState>& state, const WaitingLane& lane, domai
     met.gate = BudgetLimit{&*state, {}}.check(demand, now);
     if (met.gate) {
         met.fit = 0;
-    } else if (state->budget.hard && share->value > 0) {
-        met.fit = std::min(lane.waiting, (state->budget.limit - state->counted(now).counted()).value / share->value);
+    } else if (share->value > 0) {
+        met.fit = std::min(met.fit, until_stopped(*state, demand, *share, now));
     }
     return met;
 }

@@ -14,6 +14,8 @@ void Providers::show(const Board& board, domain::TimePoint now) {
         const platform::LabelValues of{each.provider, declared.name, each.subject};
         limit_used.set(of, static_cast<double>(each.meter->used(now)) / unit);
         limit.set(of, static_cast<double>(declared.capacity()) / unit);
+        const auto left = std::max<std::int64_t>(0, declared.capacity() - each.meter->used(now));
+        headroom.set(of, static_cast<double>(left) / unit);
         refill.set(of, next ? domain::in_seconds(*next - now) : -1);
         if (!each.keys) continue;
         // How many, never which: there may be a million.
@@ -32,7 +34,7 @@ void Providers::show(const Board& board, domain::TimePoint now) {
 }
 
 void Providers::show_nothing() {
-    for (auto* gauge : {&limit_used, &limit, &refill, &keys, &cooling, &learnt}) gauge->drop_unset();
+    for (auto* gauge : {&limit_used, &limit, &headroom, &refill, &keys, &cooling, &learnt}) gauge->drop_unset();
 }
 
 }

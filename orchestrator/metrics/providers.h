@@ -41,6 +41,11 @@ struct Providers {
                 {"impresario_provider_limit",
                  {kProvider, {"limit", true}, {"subject", true}},
                  "The most that a provider's limit gives at once, in its unit (cost: USD)."}};
+    Gauge headroom{m,
+                   {"impresario_provider_headroom",
+                    {kProvider, {"limit", true}, {"subject", true}},
+                    "How much more a provider's limit gives now, in its unit (cost: USD); 0 where more counts than it "
+                    "gives."}};
     Gauge refill{m,
                  {"impresario_provider_refill_seconds",
                   {kProvider, {"limit", true}, {"subject", true}},

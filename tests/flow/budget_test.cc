@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <future>
+#include <map>
 
 #include "tests/support/arrivals.h"
 #include "tests/support/hub.h"
@@ -130,6 +131,13 @@ TEST(Budget, OneTurnLeavesWhatIsCriticalTheLastTenth) {
     ASSERT_EQ(hub.api("POST", "/v1/executions/batch", batch_of("urgent", 3)).status, 201);
     ASSERT_TRUE(eventually([&] { return count(hub, "completed") == "20" && !gate_of(hub, "urgent").empty(); }));
     EXPECT_EQ(booked(hub, "day"), "20.000000 0.000000 0.000000");
+    // A preview stops where the step would: at 22.50 of 25.
+    by_default["limit_usd"] = "25";
+    std::map<std::string, int> fit;
+    const auto preview = hub.api("POST", "/v1/budgets/day/preview", by_default).json();
+    for (const auto& lane : preview["lanes"]) fit[lane["workflow_type"]] = lane["fit_after"];
+    EXPECT_EQ(fit["costs"], 3) << preview;
+    EXPECT_EQ(fit["urgent"], 1) << preview;
     expect_balanced(hub);
 }
 

@@ -92,6 +92,13 @@ TEST_F(InputNeeds, ThatNobodyCanGrantAreRefusedAtTheDoor) {
     EXPECT_EQ(refused(articles(21)),
               "/input asks 63 of 60 requests per hour, more than it ever gives (rate of test); ask for less at a "
               "time, or raise the limit");
+    // What its type declares is no different.
+    hub_.register_type("greedy", peer_.url(), {{"call_estimates", {{{"provider", "test"}, {"calls", 100}}}}});
+    const auto greedy = hub_.api("POST", "/v1/executions", {{"workflow_type", "greedy"}});
+    EXPECT_EQ(greedy.status, 422);
+    EXPECT_EQ(greedy.json()["errors"][0]["pointer"], "/workflow_type") << greedy.body;
+    EXPECT_NE(greedy.body.find("asks 100 of 60 requests per hour, more than it ever gives"), std::string::npos);
+
     Json batch{{"executions", Json::array()}};
     for (const int count : {20, 21})
         batch["executions"].push_back({{"workflow_type", "writer"}, {"input", articles(count)}});
