@@ -8,7 +8,7 @@ namespace impresario::alerts {
 
 namespace {
 
-constexpr std::array<ReadingKind, 20> kKinds{{
+constexpr std::array<ReadingKind, 21> kKinds{{
     {"scheduler_silent_seconds", Unit::seconds, "",
      "since the scheduler last renewed its lease; read by every node, so that one that does not lead tells of it"},
     {"scheduler_changes", Unit::count, "", "how often another node took over within 15 minutes"},
@@ -33,6 +33,8 @@ constexpr std::array<ReadingKind, 20> kKinds{{
     {"dead_letters", Unit::count, "organization,workflow_type", "that nobody has decided about; evidence: the newest"},
     {"dead_letters_new", Unit::count, "organization,workflow_type", "within an hour; evidence: those"},
     {"breaker_open", Unit::count, "organization,workflow_type,endpoint", "1 while a breaker is open or half open"},
+    {"promises_broken", Unit::count, "organization,workflow_type,promise",
+     "found by fsck --repair: of each lane that it holds, until that is resumed; of no lane, within an hour"},
     {"anomaly_deviations", Unit::count, "organization,workflow_type,series",
      "robust standard deviations from what is usual at this hour of the week (baseline.h)"},
     {"reader_failing_seconds", Unit::seconds, "reading", "since a reading could last be taken"},

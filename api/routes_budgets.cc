@@ -1,6 +1,7 @@
 // Budgets: what may be spent, what is, and what a change of it would do.
 #include "api/api.h"
 #include "api/definition_versions.h"
+#include "api/definition_warnings.h"
 #include "api/problem.h"
 #include "api/request_reader.h"
 #include "api/waiting_lanes.h"
@@ -174,7 +175,8 @@ Task<HttpResponse> Api::put_budget(Call call) {
     if (!put.state) co_return problem(409, "retired", "the budget was retired just now; try again");
     co_await node_.refresh_catalogue();
     hub_.wake();
-    co_return json_response(put.created ? 201 : 200, shown(*put.state, now));
+    const auto warnings = warnings_of(put.state->budget, *node_.catalogue(), *node_.providers());
+    co_return json_response(put.created ? 201 : 200, with_warnings(shown(*put.state, now), warnings));
 }
 
 /// What would be so if it were put. Nothing is changed.
@@ -202,7 +204,8 @@ Task<HttpResponse> Api::preview_budget(Call call) {
     fresh.budget = *budget;
     const auto after = resource_manager::redefined(before.value_or(fresh), *budget, now);
 
-    co_return json_response(200, preview_json(before, after, read.lanes, now));
+    co_return json_response(200, with_warnings(preview_json(before, after, read.lanes, now),
+                                               warnings_of(*budget, *node_.catalogue(), *node_.providers())));
 }
 
 /// What would be so if it were reset. Nothing is changed.
@@ -262,11 +265,10 @@ Task<HttpResponse> Api::change_budget(Call call, bool again) {
             BudgetState next;
             next.budget = state->budget;
             next.budget.id = fresh;
-            next.budget.version = 1;
             next.budget.updated_at = now;
             next.budget.updated_by = caller.name;
             next.budget.reason = reason.empty() ? "reset" : reason;
-            store.put(tx, next.budget);
+            next.budget.version = store.put(tx, next.budget).value_or(1);
             orchestrator::append_budget_event(tx, fresh, writer, domain::event::budget_changed,
                                               reason_payload(caller, next.budget.reason));
             changed.state = next;

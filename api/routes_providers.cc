@@ -1,5 +1,6 @@
 #include "api/api.h"
 #include "api/definition_versions.h"
+#include "api/definition_warnings.h"
 #include "api/problem.h"
 #include "api/request_reader.h"
 #include "api/waiting_lanes.h"
@@ -189,7 +190,8 @@ Task<HttpResponse> Api::put_provider(Call call) {
     json.open();
     write_provider(json, stored);
     json.close();
-    co_return json_response(stored.version == 1 ? 201 : 200, std::move(json).text());
+    co_return json_response(stored.version == 1 ? 201 : 200,
+                            with_warnings(std::move(json).text(), warnings_of(stored, *node_.catalogue())));
 }
 
 /// What would be so if it were put. Nothing is changed.
@@ -230,7 +232,7 @@ Task<HttpResponse> Api::preview_provider(Call call) {
     for (const auto& line : lines) write_preview(json, line);
     json.close(']');
     json.close();
-    co_return json_response(200, std::move(json).text());
+    co_return json_response(200, with_warnings(std::move(json).text(), warnings_of(after, *node_.catalogue())));
 }
 
 Task<HttpResponse> Api::delete_provider(Call call) {

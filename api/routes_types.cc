@@ -1,4 +1,5 @@
 #include "api/api.h"
+#include "api/definition_warnings.h"
 #include "api/lane_runs.h"
 #include "api/problem.h"
 #include "api/request_reader.h"
@@ -58,7 +59,9 @@ Task<HttpResponse> Api::put_type(Call call) {
     co_await node_.refresh_catalogue();
     const auto stored = node_.catalogue();
     const auto* now = stored->find(lane);
-    co_return json_response(created ? 201 : 200, subworkflows::workflow_type_json(now ? *now : *type));
+    const auto& shown = now ? *now : *type;
+    co_return json_response(created ? 201 : 200, with_warnings(subworkflows::workflow_type_json(shown),
+                                                               warnings_of(shown, *node_.providers())));
 }
 
 Task<HttpResponse> Api::delete_type(Call call) {

@@ -57,6 +57,7 @@ int list(const BudgetOptions& o) {
 
 int show_preview(const BudgetOptions& o, const char* what, const std::string& body) {
     const auto answer = Json::parse(Client(o.client).ask_text("POST", path(o, what), body));
+    show_warnings(answer);
     if (o.client.wants_json()) {
         print(answer);
         return Exit::ok;

@@ -19,6 +19,9 @@ CLI::App* add_client_command(CLI::App& group, Action& chosen, ClientOptions& cli
 /// The last thing that it is given is a definition.
 void takes_definition(CLI::App* command, std::string& definition);
 
+/// Says on standard error what an answer's `warnings` hold.
+void show_warnings(const nlohmann::json& answer);
+
 /// Puts a definition there, as it stands in `definition` (json_argument), and prints what is answered.
 int put_definition(const ClientOptions& client, const std::string& path, const std::string& definition);
 

@@ -55,8 +55,18 @@ void takes_definition(CLI::App* command, std::string& definition) {
     command->add_option("definition", definition, "JSON, @file, or - for standard input")->required();
 }
 
+void show_warnings(const Json& answer) {
+    const auto found = answer.find("warnings");
+    if (found == answer.end() || !found->is_array()) return;
+    for (const auto& each : *found)
+        std::fprintf(stderr, "impresario: warning: %s %s\n", cell(each, "pointer").c_str(),
+                     cell(each, "detail").c_str());
+}
+
 int put_definition(const ClientOptions& client, const std::string& path, const std::string& definition) {
-    print(nlohmann::json::parse(Client(client).ask_text("PUT", path, json_argument(definition))));
+    const auto answer = nlohmann::json::parse(Client(client).ask_text("PUT", path, json_argument(definition)));
+    print(answer);
+    show_warnings(answer);
     return Exit::ok;
 }
 
@@ -85,7 +95,13 @@ int end_code(const std::string& status) {
 
 std::string json_argument(const std::string& given) {
     std::string text = given == "-" ? read_all("-") : given.starts_with('@') ? read_all(given.substr(1)) : given;
-    if (!Json::accept(text)) throw Refusal{Exit::usage, "the input is not JSON; give JSON, @file or -"};
+    if (const auto checked = platform::check_json(text);
+        !checked && checked.error().kind != platform::JsonFault::Kind::unstorable) {
+        const auto& fault = checked.error();
+        throw Refusal{Exit::usage, "the input is not JSON: " + (fault.pointer.empty() ? "" : fault.pointer + " ") +
+                                       fault.what + " (at byte " + std::to_string(fault.offset) +
+                                       "); give JSON, @file or -"};
+    }
     return text;
 }
 
@@ -389,7 +405,8 @@ void print_state(const Json& state) {
     Table lanes({"lane", "ready", "not due", "gated", "running", "last start", "next", "stopped by"});
     for (const auto& lane : state["lanes"])
         lanes.add({cell(lane, "workflow_type"), cell(lane, "ready"), cell(lane, "not_due"), cell(lane, "gated"),
-                   cell(lane, "running"), clock_of(cell(lane, "last_started_at")), clock_of(cell(lane, "next_start_at")),
+                   cell(lane, "running"), clock_of(cell(lane, "last_started_at")),
+                   clock_of(cell(lane, "next_start_at")),
                    lane["gate"].is_object() ? cell(lane["gate"], "kind") + ": " + cell(lane["gate"], "detail") : ""});
     if (!lanes.empty()) lanes.print();
 }

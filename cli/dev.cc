@@ -94,6 +94,17 @@ const std::vector<ServiceSpec> kServices = {
     {"intelligence_engine", {}, 0, 2, 60, "openai"},
 };
 
+/// Programs that dev starts and that are not beside this one: without them it would end with a log in which nothing is.
+std::vector<std::string> missing_programs() {
+    std::vector<std::string> missing;
+    const auto look = [&](const std::string& name) {
+        if (access(platform::sibling_program(name).c_str(), X_OK) != 0) missing.push_back(name);
+    };
+    for (const auto* name : {"impresario", "seo_sample_site", "mock_provider"}) look(name);
+    for (const auto& service : kServices) look(service.name);
+    return missing;
+}
+
 /// What the mock providers really take in 5 s: less than the demo would like, so that one sees them refuse.
 const std::vector<std::pair<const char*, int>> kProviders = {{"gemini", 6}, {"openai", 4}};
 
@@ -103,6 +114,15 @@ class Dev {
         : options_(std::move(options)), dir_(fs::absolute(options_.directory).lexically_normal().string()) {}
 
     int run() {
+        if (const auto missing = missing_programs(); !missing.empty()) {
+            std::string names;
+            for (const auto& name : missing) names += (names.empty() ? "" : ", ") + name;
+            std::fprintf(stderr,
+                         "impresario: dev starts programs that are not in %s: %s; build or install them there beside "
+                         "impresario (ninja -C build/dev builds all)\n",
+                         fs::path(platform::sibling_program("impresario")).parent_path().c_str(), names.c_str());
+            return Exit::failed;
+        }
         if (options_.reset) {
             platform::LocalPostgres::remove(dir_);
             std::error_code ignored;

@@ -28,12 +28,12 @@ std::string percent(const Json& object, const char* name) {
     return text;
 }
 
-/// What sums of fractions leave over is nothing.
+/// What sums of fractions leave over is nothing; + 0.0, so that it is no "-0" either.
 std::string behind(const Json& standing) {
     const auto found = standing.find("behind");
     if (found == standing.end() || !found->is_number()) return "";
     char text[32];
-    std::snprintf(text, sizeof text, "%.6g", std::round(found->get<double>() * 1e6) / 1e6);
+    std::snprintf(text, sizeof text, "%.6g", std::round(found->get<double>() * 1e6) / 1e6 + 0.0);
     return text;
 }
 

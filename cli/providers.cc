@@ -101,6 +101,7 @@ std::string in_seconds(const Json& lane, const char* name) {
 int preview(const ProviderOptions& o) {
     const auto answer =
         Json::parse(Client(o.client).ask_text("POST", path(o, "/preview"), json_argument(o.definition)));
+    show_warnings(answer);
     if (o.client.wants_json()) {
         print(answer);
         return Exit::ok;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "api/definition_warnings.h"
 #include "cli/command.h"
 #include "migrations/migrations.h"
 #include "orchestrator/alert_readings.h"
@@ -271,6 +272,14 @@ class HubProcess {
             co_await std::move(putting);
         }
         co_await node_.refresh_catalogue();
+        const auto stored = node_.catalogue();
+        for (const auto& [lane, type] : stored->types) {
+            if (type.source != "config") continue;
+            const auto warnings = api::warnings_of(type, *node_.providers());
+            for (const auto& each : warnings)
+                log::warn("a workflow type of the configuration may not be meant so",
+                          {{"workflow_type", lane.workflow_type}, {"error", each.pointer + " " + each.what}});
+        }
         co_await api_.reload_keys();
         node_.on_keys = [this] {
             asio::co_spawn(io_, api_.reload_keys(), asio::detached);

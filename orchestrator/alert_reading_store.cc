@@ -32,6 +32,7 @@ const std::map<std::string_view, Asked>& all() {
         {"execution_timeout_percent", {&sql::read_slow_executions}},
         {"outbox_failed", {&sql::read_failed_messages}},
         {"subscriber_disabled_seconds", {&sql::read_disabled_subscribers}},
+        {"promises_broken", {&sql::read_broken_promises}},
         {"dead_letters", {&sql::read_dead_letters, Params().add(std::optional<std::int64_t>{})}},
         {"dead_letters_new", {&sql::read_dead_letters, Params().add(kNewSeconds)}},
     };

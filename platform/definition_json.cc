@@ -10,6 +10,42 @@ namespace impresario::platform {
 using domain::Duration;
 using nlohmann::json;
 
+namespace {
+/// The last of them would win in silence.
+void check_twice(std::string_view text, const std::string& at, domain::DefinitionFaults& faults) {
+    if (json_type(text) == JsonType::array) {
+        const auto elements = json_elements(text);
+        for (std::size_t i = 0; i < elements.size(); ++i)
+            check_twice(elements[i], at + "/" + std::to_string(i), faults);
+        return;
+    }
+    std::set<std::string> met;
+    // Empty for anything else than an object.
+    const auto members = json_members(text);
+    for (const auto& member : members) {
+        const auto pointer = at + "/" + pointer_token(member.key);
+        if (met.insert(member.key).second) {
+            check_twice(member.value, pointer, faults);
+        } else {
+            faults.push_back({pointer, "is there twice"});
+        }
+    }
+}
+}
+
+json definition_tree(std::string_view text, domain::DefinitionFaults& faults) {
+    if (const auto checked = check_json(text); !checked) {
+        const auto& fault = checked.error();
+        faults.push_back({fault.pointer, fault.what + " (at byte " + std::to_string(fault.offset) + ")"});
+        return nullptr;
+    }
+    check_twice(text, "", faults);
+    if (!faults.empty()) return nullptr;
+    auto tree = json::parse(text, nullptr, false);
+    if (!tree.is_object()) faults.push_back({"", "must be a JSON object"});
+    return tree;
+}
+
 std::optional<int> whole_number(const json& value) {
     if (!value.is_number_integer()) return std::nullopt;
     // What is read as unsigned would turn negative on its way through a signed number.

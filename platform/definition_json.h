@@ -14,6 +14,10 @@
 
 namespace impresario::platform {
 
+/// The object that somebody wrote. What keeps its text from being one is noted, and the tree is of no use then: where
+/// it is no JSON, what PostgreSQL or a double cannot hold, each member that is there twice.
+nlohmann::json definition_tree(std::string_view text, domain::DefinitionFaults& faults);
+
 /// A whole number that fits an `integer` column; nullopt for what is none or lies far outside.
 std::optional<int> whole_number(const nlohmann::json& value);
 

@@ -229,9 +229,13 @@ class Scanner {
         if (peek() == '0') {
             ++at_;
         } else if (run_of_digits() == 0) {
+            const auto word = text_.substr(at_);
+            const bool no_number = word.starts_with("NaN") || word.starts_with("Infinity");
             at_ = start;
-            return fail(JsonFault::Kind::syntax,
-                        at_ >= text_.size() ? "ends where a value should be" : "is not a JSON value");
+            return fail(JsonFault::Kind::syntax, at_ >= text_.size() ? "ends where a value should be"
+                                                 : no_number
+                                                     ? "is not a JSON value: NaN and Infinity are no numbers there"
+                                                     : "is not a JSON value");
         }
         if (peek() == '.') {
             ++at_;

@@ -55,6 +55,7 @@ void check_steps(const Budget& budget, const Wrong& wrong) {
         within(wrong, at + "/from_hour", step.from_hour, 0, 23);
         within(wrong, at + "/to_hour", step.to_hour, 0, 23);
         if (step.from_hour == step.to_hour) wrong(at + "/to_hour", "must be another hour than from_hour");
+        if (step.at_percent < 1) continue;
         if (before && step.at_percent < before->at_percent)
             wrong(at + "/at_percent", "must not be less than that of the step before");
         if (before && step.undone_below_percent < before->undone_below_percent)

@@ -175,11 +175,9 @@ json definition_tree(const Budget& budget) {
 
 domain::Result<Budget, DefinitionFaults> parse_budget(std::string_view text, const domain::BudgetId& id,
                                                       const std::string& organization, const std::string& name) {
-    if (const auto checked = platform::check_json(text); !checked)
-        return DefinitionFaults{{checked.error().pointer, checked.error().what}};
-    const json body = json::parse(text, nullptr, false);
-    if (!body.is_object()) return DefinitionFaults{{"", "must be a JSON object"}};
     DefinitionFaults faults;
+    const json body = platform::definition_tree(text, faults);
+    if (!faults.empty()) return faults;
     DefinitionReader members(body, "", faults);
     Budget budget;
     budget.id = id;
@@ -206,7 +204,8 @@ domain::Result<Budget, DefinitionFaults> parse_budget(std::string_view text, con
     }
     if (const json* steps = members.find("steps")) budget.steps = read_steps(*steps, faults);
     // What the hub shows may be sent back and is passed over.
-    for (const char* shown : {"budget_id", "version", "updated_at", "updated_by", "state"}) members.find(shown);
+    for (const char* shown : {"budget_id", "version", "updated_at", "updated_by", "state", "warnings"})
+        members.find(shown);
     members.nothing_else();
     for (auto& fault : check(budget)) faults.push_back(std::move(fault));
     if (!faults.empty()) return faults;

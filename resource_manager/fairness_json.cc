@@ -78,8 +78,8 @@ void write_share(platform::JsonWriter& writer, const FairShare& share) {
 
 domain::Result<FairnessPolicy, DefinitionFaults> parse_fairness(std::string_view given) {
     DefinitionFaults faults;
-    const json body = json::parse(given, nullptr, false);
-    if (!body.is_object()) return DefinitionFaults{{"", "must be a JSON object, its numbers no larger than 1e308"}};
+    const json body = platform::definition_tree(given, faults);
+    if (!faults.empty()) return faults;
     DefinitionReader members(body, "", faults);
     FairnessPolicy policy;
     read_policy(body, policy, members, faults);

@@ -159,8 +159,8 @@ json per_json(Duration per) {
 
 domain::Result<Provider, DefinitionFaults> parse_provider(std::string_view text, const std::string& name) {
     DefinitionFaults faults;
-    const json body = json::parse(text, nullptr, false);
-    if (!body.is_object()) return DefinitionFaults{{"", "must be a JSON object"}};
+    const json body = platform::definition_tree(text, faults);
+    if (!faults.empty()) return faults;
     DefinitionReader members(body, "", faults);
     Provider provider;
     provider.name = name;
@@ -175,7 +175,7 @@ domain::Result<Provider, DefinitionFaults> parse_provider(std::string_view text,
         members.wrong("limits", "is missing; [] is a provider without limits");
     }
     // What the hub shows may be sent back and is passed over.
-    for (const char* shown : {"version", "updated_at", "updated_by", "use", "weather"}) members.find(shown);
+    for (const char* shown : {"version", "updated_at", "updated_by", "use", "weather", "warnings"}) members.find(shown);
     members.nothing_else();
     if (faults.empty()) faults = check(provider);
     if (!faults.empty()) return faults;

@@ -123,7 +123,12 @@ TypeNeeds read_call_estimates(const json& value, std::string_view body, domain::
         DefinitionReader each(value[i], at, faults);
         Need need;
         each.text("provider", need.provider);
-        if (need.provider.empty()) each.wrong("provider", "is missing");
+        if (need.provider.empty()) {
+            each.wrong("provider", "is missing");
+        } else if (!domain::good_definition_name(need.provider)) {
+            // None can be called so: its limits would never be asked.
+            each.wrong("provider", domain::kDefinitionNameRule);
+        }
         for (const auto& before : read.needs)
             if (before.provider == need.provider) each.wrong("provider", "is named twice");
         for (const auto part : domain::kNeedParts) {
@@ -144,7 +149,6 @@ TypeNeeds read_call_estimates(const json& value, std::string_view body, domain::
                 domain::amount_in(need, part) = number;
             }
         }
-        if (need.provider.find('\n') != std::string::npos) each.wrong("provider", "must be one line");
         each.nothing_else();
         read.needs.push_back(std::move(need));
     }

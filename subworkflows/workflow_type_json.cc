@@ -148,10 +148,8 @@ WorkflowType::CheaperVariant read_cheaper_variant(const json& value, std::string
 domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, const domain::Lane& lane,
                                                          const WorkflowType* existing) {
     Faults faults;
-    if (const auto checked = platform::check_json(text); !checked)
-        return Faults{{checked.error().pointer, checked.error().what}};
-    const json body = json::parse(text, nullptr, false);
-    if (!body.is_object()) return Faults{{"", "must be a JSON object"}};
+    const json body = platform::definition_tree(text, faults);
+    if (!faults.empty()) return faults;
 
     WorkflowType type;
     type.lane = lane;
@@ -213,8 +211,8 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
     maybe_whole("queue_hard_limit", type.queue_hard_limit);
     if (const json* ttl = members.find("queue_ttl_seconds"); ttl && !ttl->is_null())
         members.seconds("queue_ttl_seconds", type.queue_ttl.emplace());
-    for (const auto& [member, into] : {std::pair{"execution_interval_seconds", &type.execution_interval},
-                                       {"cool_down_seconds", &type.cool_down}})
+    for (const auto& [member, into] :
+         {std::pair{"execution_interval_seconds", &type.execution_interval}, {"cool_down_seconds", &type.cool_down}})
         if (const json* length = members.find(member); length && !length->is_null())
             members.seconds(member, into->emplace());
     members.text("lock", type.lock);
@@ -226,8 +224,9 @@ domain::Result<WorkflowType, Faults> parse_workflow_type(std::string_view text, 
     } else if (existing) {
         type.endpoints = existing->endpoints;
     }
-    for (const char* shown : {"organization_id", "has_bearer", "signing_secret_count", "header_names", "source",
-                              "version", "updated_at", "state", "last_started_at", "last_ended_at", "next_start_at"})
+    for (const char* shown :
+         {"organization_id", "has_bearer", "signing_secret_count", "header_names", "source", "version", "updated_at",
+          "state", "last_started_at", "last_ended_at", "next_start_at", "warnings"})
         members.find(shown);
     members.nothing_else();
 

@@ -105,7 +105,14 @@ TEST(Budget, WhatIsSpentAndReservedIsNeverMoreThanItsLimit) {
         EXPECT_EQ(lane.value("fit_after", -1), 12) << lane;
     }
     EXPECT_EQ(count(hub, "completed"), "12");
-    ASSERT_EQ(hub.api("POST", "/v1/budgets/day/reset", {{"reason", "the month was paid twice"}}).status, 200);
+    const auto reset = hub.api("POST", "/v1/budgets/day/reset", {{"reason", "the month was paid twice"}});
+    ASSERT_EQ(reset.status, 200);
+    EXPECT_EQ(reset.json()["version"], 4) << "1 and 2 were put, 3 ends what was before the reset";
+    EXPECT_EQ(hub.get("/v1/budgets/day")["version"], 4);
+    std::vector<int> versions;
+    const auto history = hub.get("/v1/budgets/day/versions");
+    for (const auto& each : history["versions"]) versions.push_back(each["version"]);
+    EXPECT_EQ(versions, (std::vector<int>{4, 3, 2, 1}));
     ASSERT_TRUE(eventually([&] { return count(hub, "completed") == "24"; }));
     ASSERT_EQ(hub.api("DELETE", "/v1/budgets/day").status, 204);
     ASSERT_TRUE(eventually([&] { return count(hub, "completed") == "30"; }));

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "tests/support/hub.h"
+#include "tests/support/temporary_directory.h"
 
 namespace impresario::testing {
 namespace {
@@ -23,9 +24,7 @@ class Cli : public ::testing::Test {
     HubFixture hub;
     Peer peer;
 
-    Said cli(const std::vector<std::string>& arguments) const {
-        return hub.cli(arguments);
-    }
+    Said cli(const std::vector<std::string>& arguments) const { return hub.cli(arguments); }
     void answer(const Json& body) {
         peer.set_script([body](const Asked& asked) {
             Peer::call_back(asked, body);
@@ -49,7 +48,8 @@ TEST_F(Cli, TailFollowsAnExecutionToItsEnd) {
 
     // Everything, from the beginning: it has no end of its own.
     platform::ProcessSettings settings;
-    settings.command = {program(), "tail", "--after", "all.0", "--workflow-types", "good", "--types", "execution.completed"};
+    settings.command = {program(),          "tail", "--after", "all.0",
+                        "--workflow-types", "good", "--types", "execution.completed"};
     settings.environment = {{"IMPRESARIO_URL", "http://127.0.0.1:" + std::to_string(hub.hub->port())},
                             {"IMPRESARIO_KEY", hub.key}};
     settings.log_file = hub.key_file() + ".tail";
@@ -350,6 +350,20 @@ TEST(CliAlone, ExitCodesSayWhatIsWrong) {
         EXPECT_EQ(help.code, 0) << command;
         EXPECT_THAT(help.text, HasSubstr("Example")) << command << " --help has no example";
     }
+}
+
+TEST(CliAlone, DevNamesTheProgramsThatAreMissing) {
+    const auto directory = temporary_directory("dev");
+    fs::copy_file(program(), directory + "/impresario");
+    platform::ProcessSettings settings;
+    settings.command = {directory + "/impresario", "dev", "--directory", directory + "/state"};
+    const auto said = platform::run_command(std::move(settings));
+    EXPECT_EQ(said.status, 1);
+    EXPECT_THAT(said.output,
+                AllOf(HasSubstr("not in " + directory + ": seo_sample_site, mock_provider, content_pipeline"),
+                      HasSubstr("install them there")));
+    EXPECT_FALSE(fs::exists(directory + "/state")) << "nothing was begun";
+    fs::remove_all(directory);
 }
 
 TEST(Migrate, UpDownAndBackLoseNoSchema) {

@@ -158,9 +158,16 @@ TEST(Fsck, MoneyThatNobodyGaveBackIsSpent) {
     EXPECT_EQ(fsck(hub)["found"], 0);
 }
 
+/// The alerts that tell of it: whose, which promise.
+std::string alerted(const HubFixture& hub) {
+    return hub.database.value(
+        "select string_agg((labels ->> 'workflow_type') || ' ' || summary, ', ') from alerts "
+        "where rule = 'promise_broken' and phase = 'firing' and labels ->> 'severity' = 'critical'");
+}
+
 TEST(Fsck, WhatCannotBeRepairedHoldsItsLaneAndSaysSo) {
     Peer peer([](const Asked&) { return done(); });
-    HubFixture hub;
+    HubFixture hub("[alerts]\nevery_seconds = 1\n");
     complete_one(hub, peer, "broken");
     complete_one(hub, peer, "whole");
     hub.database.run(
@@ -182,6 +189,7 @@ TEST(Fsck, WhatCannotBeRepairedHoldsItsLaneAndSaysSo) {
     EXPECT_EQ(alert["promise"], "P3");
     EXPECT_EQ(alert["alert"], true);
     EXPECT_EQ(alert["by"], "test");
+    EXPECT_TRUE(eventually([&] { return alerted(hub) == "broken Promise P3 is broken"; })) << alerted(hub);
 
     const auto waits = hub.enqueue("broken");
     ASSERT_TRUE(hub.await(waits, [](const Json& e) { return e["waiting_for"].is_object(); }));
@@ -196,10 +204,11 @@ TEST(Fsck, WhatCannotBeRepairedHoldsItsLaneAndSaysSo) {
 
     ASSERT_EQ(hub.api("POST", "/v1/resume", {{"workflow_type", "broken"}}).status, 200);
     EXPECT_EQ(hub.await_end(waits).value("status", ""), "completed");
+    EXPECT_TRUE(eventually([&] { return alerted(hub).empty(); })) << "it is looked after";
 }
 
 TEST(Fsck, WhatConcernsNoLaneIsToldByTheNode) {
-    HubFixture hub;
+    HubFixture hub("[alerts]\nevery_seconds = 1\n");
     ASSERT_EQ(hub.api("PUT", "/v1/budgets/day", kBudget).status, 201);
     hub.database.run("update budgets set last_seq = last_seq + 1");
     const auto answer = fsck(hub, true);
@@ -209,6 +218,7 @@ TEST(Fsck, WhatConcernsNoLaneIsToldByTheNode) {
     EXPECT_EQ(told["promise"], "P8");
     EXPECT_EQ(told["subject"], "budget day");
     EXPECT_EQ(told["alert"], true);
+    EXPECT_TRUE(eventually([&] { return alerted(hub) == "none Promise P8 is broken"; })) << alerted(hub);
 }
 
 TEST(Fsck, WhoMayAskAndWhatMakesNoSense) {

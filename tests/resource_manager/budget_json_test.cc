@@ -88,7 +88,10 @@ TEST(BudgetJson, ALimitIsReadExactlyOrRefused) {
              {"[1]", "must be a decimal number or a string of one"}})
         EXPECT_THAT(faults(limited(limit)), ElementsAre("/limit_usd " + what)) << limit;
     EXPECT_THAT(faults(R"({"name": "a", "window": "day"})"), ElementsAre("/limit_usd is missing"));
-    EXPECT_FALSE(faults(limited("NaN")).empty()) << "no JSON";
+    EXPECT_THAT(faults(limited("NaN")), ElementsAre(::testing::StartsWith("/limit_usd ")));
+    EXPECT_THAT(faults(R"({"name": "a", "window": "day", "limit_usd": 1, "scope": {"provider": "a", "provider": "b"},
+                           "limit_usd": 2})"),
+                ElementsAre("/scope/provider is there twice", "/limit_usd is there twice"));
 }
 
 TEST(BudgetJson, NamesEveryFault) {
@@ -124,6 +127,8 @@ TEST(BudgetJson, NamesEveryFault) {
     EXPECT_THAT(stepped(R"({"action": "stop"})"), ElementsAre("/steps/0/at_percent is missing"));
     EXPECT_THAT(stepped(R"({"at_percent": 0, "action": "stop"})"),
                 ElementsAre("/steps/0/at_percent must be from 1 to 1000"));
+    EXPECT_THAT(stepped(R"({"at_percent": 90, "action": "stop"}, {"at_percent": 0, "action": "stop"})"),
+                ElementsAre("/steps/1/at_percent must be from 1 to 1000"));
     EXPECT_THAT(stepped(R"({"at_percent": 90, "undone_below_percent": 91, "action": "stop"})"),
                 ElementsAre("/steps/0/undone_below_percent must be from 1 to 90"));
     EXPECT_THAT(

@@ -84,6 +84,9 @@ TEST(Provider, EveryFaultIsNamed) {
          })
         EXPECT_NE(faults(limit).find(pointer + " "), std::string::npos) << limit << ": " << faults(limit);
     EXPECT_EQ(faults("{" + good + R"(, "limit": 1})"), "");
+    EXPECT_EQ(faults("{" + good + R"(, "limit": 1, "limit": 2})"), "/limits/0/limit is there twice; ");
+    EXPECT_EQ(faults("{" + good + R"(, "limit": 1e400})").substr(0, 39), "/limits/0/limit is a number too large o");
+    EXPECT_EQ(faults("{" + good + R"(, "limit": NaN})").substr(0, 16), "/limits/0/limit ");
 }
 
 TEST(Provider, WhatIsNotUnderstoodLetsNothingPass) {
